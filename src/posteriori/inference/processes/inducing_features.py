@@ -10,7 +10,7 @@ with weights of their own precision.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -97,6 +97,9 @@ class InducingFeatures:
         self.inverse = triangular_inverse(factor.lower)  # L⁻¹, of all rows: a product is faster
         self.size = len(points) + mean.columns(points[:1]).shape[1]
 
+    def __reduce__(self) -> tuple[Any, ...]:  # how kernels move is no data
+        return _rebuild, (self.kernel, self.points, self.mean, self.absolute)
+
     def of(self, x: Array) -> InducedRows:
         """Return rows as the points see them."""
         cross, own = self.function.traced(x, self.points), self.function.traced_diagonal(x)
@@ -121,3 +124,7 @@ class InducingFeatures:
         w = slopes if rows.variance is None else slopes * rows.variance
         whole, function = (k.traced_diagonal(rows.x) for k in (self.kernel, self.function))
         return whole.pull(w) - function.pull(w)
+
+
+def _rebuild(kernel: Kernel, points: Array, mean: MeanEffects, absolute: bool) -> InducingFeatures:
+    return InducingFeatures(kernel, points, mean, absolute=absolute)

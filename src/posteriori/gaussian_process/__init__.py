@@ -1,0 +1,5 @@
+"""Gaussian processes: regression and classification by functions with a kernel."""
+
+from posteriori.numerics.lazy import load_on_use
+
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)

@@ -1,0 +1,3 @@
+from posteriori.gaussian_process.sparse_regressor import (
+    SparseGaussianProcessRegressor as SparseGaussianProcessRegressor,
+)
