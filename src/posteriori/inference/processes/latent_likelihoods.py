@@ -65,8 +65,6 @@ class SingleLatent:
     ----------
     curve : callable
         Log densities of rows as functions of their predictors.
-    rows : int
-        N.
     tilt : callable, optional
         Moments of the likelihood under normal predictors.
     frequency : (N,), optional
@@ -80,12 +78,11 @@ class SingleLatent:
     def __init__(
         self,
         curve: Likelihood,
-        rows: int,
         tilt: Tilt | None = None,
         frequency: Array | None = None,
         log_shape: float = 0.0,
     ) -> None:
-        self.curve, self.rows, self.tilt, self.log_shape = curve, rows, tilt, log_shape
+        self.curve, self.tilt, self.log_shape = curve, tilt, log_shape
         self.frequency = frequency
 
     def density(self, x: Array, cov: Array | None = None) -> LinearPredictor:

@@ -25,6 +25,7 @@ from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.inference.predictors.normal_bound import fit_normal_bound
 from posteriori.inference.predictors.weight_belief import WeightBelief, evidence_at
 from posteriori.inference.processes.latent_likelihoods import Bends, LatentLikelihood
+from posteriori.numerics.evidence import Kind
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.linalg import cholesky_jittered, triangular_inverse
 from posteriori.numerics.types import Array
@@ -32,7 +33,7 @@ from posteriori.numerics.types import Array
 __all__ = ["KINDS", "LatentFit", "fit_latent"]
 
 #: Kinds of evidence by approximation.
-KINDS = {"laplace": "laplace", "ep": "ep", "variational": "bound"}
+KINDS: dict[str, Kind] = {"laplace": "laplace", "ep": "ep", "variational": "bound"}
 
 #: Predictors move by this to both sides for the slope of a curvature: it keeps nine digits.
 _STEP = 1e-4
