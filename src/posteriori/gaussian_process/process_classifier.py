@@ -40,7 +40,7 @@ from posteriori.inference.processes.latent_likelihoods import (
 from posteriori.inference.processes.latent_process import KINDS
 from posteriori.inference.processes.latent_search import LatentFunction, LatentObjective
 from posteriori.inference.processes.mean_effects import NO_MEAN, MeanEffects, mean_effects
-from posteriori.inference.processes.search_bounds import default_bounds
+from posteriori.inference.processes.search_bounds import SearchBounds, default_bounds
 from posteriori.kernels.kernel import Kernel
 from posteriori.kernels.radial import RBF
 from posteriori.numerics.evidence import Kind, LogEvidence
@@ -52,6 +52,9 @@ __all__ = ["GaussianProcessClassifier"]
 #: Standard deviation of the level of a predictor, and of standardised slopes: log odds beyond four are
 #: rare.
 _SPREAD = 2.0
+
+#: Variances, scales and their like are at most so many times what is usual.
+_LARGEST = 100.0
 
 
 class _Link(NamedTuple):
@@ -190,7 +193,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
             found = maximize_evidence(
                 objective,
                 kernel,
-                bounds=default_bounds(kernel, rows.x, np.full(len(rows.x), _SPREAD)),
+                bounds=self._bounds(kernel, rows.x),
                 fixed=self.fixed,
                 restarts=int(self.restarts),
                 rng=self.random_state,
@@ -212,6 +215,12 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a Kernel, got {self.kernel!r}")
         return self.kernel
+
+    def _bounds(self, kernel: Kernel, x: Array) -> SearchBounds:
+        """Return bounds from the data; classes that a function tells apart surely want it without end."""
+        bounds = default_bounds(kernel, x, np.full(len(x), _SPREAD))
+        high = np.minimum(bounds.high, bounds.center + np.log(_LARGEST))
+        return bounds._replace(high=np.maximum(high, kernel.log_parameters))
 
     def _likelihood(self, rows: LabelledRows) -> LatentLikelihood:
         if len(rows.classes) > 2:
