@@ -12,6 +12,7 @@ from posteriori import (
     estimation as estimation,
     estimators as estimators,
     factors as factors,
+    gaussian_process as gaussian_process,
     graphs as graphs,
     inference as inference,
     information as information,

@@ -1,4 +1,4 @@
-"""Gaussian processes: regression and classification by functions with a kernel."""
+"""Gaussian processes: functions with a kernel, their evidence, and where they do not know."""
 
 from posteriori.numerics.lazy import load_on_use
 

@@ -97,12 +97,14 @@ def test_left_out_inputs_are_predicted_by_all_others():
     kernel, (X, y, _) = KERNELS["rbf"], _rows()
     X, y = X[:12], y[:12]
     mean = mean_effects("constant", X, y)
-    found = solve_dense(kernel, merge_rows(X, y), mean).left_out()
+    rows = merge_rows(X, y)
+    found = solve_dense(kernel, rows, mean).left_out()
     for n in range(len(X)):
         others = np.arange(len(X)) != n
         expected, cov = plain_posterior(kernel, X[others], y[others], X[n : n + 1], mean)
-        assert found.mean[n] == pytest.approx(expected[0], rel=1e-9)
-        assert found.variance[n] == pytest.approx(cov[0, 0] + 0.3, rel=1e-9)
+        at = rows.place[n]
+        assert found.mean[at] == pytest.approx(expected[0], rel=1e-9)
+        assert found.variance[at] == pytest.approx(cov[0, 0] + 0.3, rel=1e-9)
 
 
 def test_further_rows_extend_the_factor():
@@ -110,7 +112,9 @@ def test_further_rows_extend_the_factor():
     mean = mean_effects("constant", X, y)
     first = solve_dense(kernel, merge_rows(X[:8], y[:8]), mean)
     for upto in (12, len(X)):  # the last ones repeat earlier inputs
-        rows = merge_rows(X[:upto], y[:upto])
+        rows = merge_rows(X[:upto], y[:upto], earlier=first.rows)
+        assert np.array_equal(rows.X[:8], first.rows.X)
+        assert np.array_equal(rows.X[rows.place], X[:upto])
         later, batch = first.extended(rows, mean, False), solve_dense(kernel, rows, mean)
         assert later.log_evidence == pytest.approx(batch.log_evidence, rel=1e-12)
         assert later.alpha == pytest.approx(batch.alpha, rel=1e-9)

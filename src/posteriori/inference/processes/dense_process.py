@@ -96,6 +96,11 @@ class DenseProcess(NamedTuple):
     through: Array
     log_evidence: float
 
+    @property
+    def jitter(self) -> float:
+        """What was added to the diagonal of K."""
+        return self.factor.jitter
+
     def predict(self, X: Array) -> Moments:
         """Return means and variances of the function at points."""
         made = [self._moments(X[part]) for part in _parts(len(X), len(self.alpha))]

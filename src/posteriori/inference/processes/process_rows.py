@@ -23,7 +23,7 @@ __all__ = ["ProcessRows", "merge_rows", "refuse_contradictions"]
 
 
 class ProcessRows(NamedTuple):
-    """Distinct inputs, in the order in which they first came.
+    """Distinct inputs, sorted: the order of given rows is no matter.
 
     Attributes
     ----------
@@ -75,7 +75,11 @@ class ProcessRows(NamedTuple):
 
 
 def merge_rows(
-    X: Array, y: Array, frequency: Array | None = None, variance: Array | None = None
+    X: Array,
+    y: Array,
+    frequency: Array | None = None,
+    variance: Array | None = None,
+    earlier: ProcessRows | None = None,
 ) -> ProcessRows:
     """Return rows (M, D), (M, Q) by their distinct inputs.
 
@@ -86,6 +90,8 @@ def merge_rows(
         How often each row counts.
     variance : (M,), optional
         v, relative to the noise.
+    earlier : ProcessRows, optional
+        Of the first of the rows: their inputs stay where they are, and others come after them.
 
     Examples
     --------
@@ -95,10 +101,11 @@ def merge_rows(
     """
     f = np.ones(len(X)) if frequency is None else np.asarray(frequency, dtype=np.float64)
     v = np.ones(len(X)) if variance is None else np.asarray(variance, dtype=np.float64)
-    first, place = _distinct(X)
+    first, place = _distinct(X, earlier)
     log_variance = float(f @ np.log(v))
     if len(first) == len(X) and frequency is None:
-        return ProcessRows(X, y, 1.0 / v, f, np.zeros(len(X)), log_variance, place)
+        at = X[first], y[first], 1.0 / v[first], f
+        return ProcessRows(*at, np.zeros(len(X)), log_variance, place)
     size, share = len(first), f / v
     weight = np.bincount(place, share, size)
     mean = np.column_stack([np.bincount(place, share * one, size) for one in y.T]) / weight[:, None]
@@ -110,13 +117,17 @@ def merge_rows(
     )
 
 
-def _distinct(X: Array) -> tuple[IntArray, IntArray]:
-    """Return where each distinct input came first, in that order, and which of them each row is."""
+def _distinct(X: Array, earlier: ProcessRows | None) -> tuple[IntArray, IntArray]:
+    """Return where each distinct input came first, in their order, and which of them each row is."""
     _, first, place = np.unique(X, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return first[order], rank[place.reshape(-1)]
+    place = place.reshape(-1)
+    if earlier is None:
+        return first, place
+    rank = np.empty(len(first), dtype=np.int64)
+    old = first < len(earlier.place)
+    rank[old] = earlier.place[first[old]]
+    rank[~old] = len(earlier.X) + np.arange(np.count_nonzero(~old))
+    return first[np.argsort(rank)], rank[place]
 
 
 def refuse_contradictions(rows: ProcessRows, y: Array, noise: Array) -> None:

@@ -1,0 +1,195 @@
+"""From rows to what is believed of a function: parameters of the kernel as they are, chosen or integrated."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.gaussian_process.process_belief import ProcessBelief
+from posteriori.inference.processes.dense_process import DenseProcess, noise_of
+from posteriori.inference.processes.forms.choosing import choose_form
+from posteriori.inference.processes.forms.process_form import ProcessForm
+from posteriori.inference.processes.kernel_search import free_parameters, maximize_evidence
+from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
+from posteriori.inference.processes.noise_parts import silenced
+from posteriori.inference.processes.process_rows import (
+    ProcessRows,
+    merge_rows,
+    refuse_contradictions,
+)
+from posteriori.inference.processes.search_bounds import SearchBounds, default_bounds
+from posteriori.kernels.inner_products import White
+from posteriori.kernels.kernel import Kernel
+from posteriori.kernels.radial import RBF
+from posteriori.numerics.evidence import Kind
+from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.warnings import ConvergenceWarning
+
+__all__ = ["GivenRows", "LearnedProcess", "SearchOptions", "extend_process", "learn_process"]
+
+
+class GivenRows(NamedTuple):
+    """Rows as they were given, those without a target or weight left out.
+
+    Attributes
+    ----------
+    X, y : (M, D), (M, Q)
+    frequency, variance : (M,) or None
+    flat : bool
+        Whether targets were given as (M,).
+    """
+
+    X: Array
+    y: Array
+    frequency: Array | None
+    variance: Array | None
+    flat: bool
+
+
+class SearchOptions(NamedTuple):
+    """How parameters are looked for: kept names, further starts, randomness, who is told."""
+
+    fixed: Any
+    restarts: int
+    seed: Seed
+    callback: Any
+
+
+class LearnedProcess(NamedTuple):
+    """What was learned, and how.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        As given, chosen, or most probable.
+    belief : ProcessBelief
+    rows : ProcessRows
+    log_evidence : float
+    kind : str
+    n_iter : int
+        Evaluations of the evidence.
+    account : tuple of str
+        How it was computed.
+    """
+
+    kernel: Kernel
+    belief: ProcessBelief
+    rows: ProcessRows
+    log_evidence: float
+    kind: Kind
+    n_iter: int
+    account: tuple[str, ...]
+
+
+class _Problem(NamedTuple):
+    """All but the parameters of the kernel."""
+
+    kernel: Kernel
+    given: GivenRows
+    rows: ProcessRows
+    mean: MeanEffects
+    absolute: bool
+
+    @property
+    def form(self) -> ProcessForm:
+        return choose_form(self.kernel, self.rows, self.mean, self.absolute)
+
+    @property
+    def bounds(self) -> SearchBounds:
+        return default_bounds(self.kernel, self.rows.X, self.rows.y - self.mean.center)
+
+
+def learn_process(
+    kernel: Kernel | None,
+    given: GivenRows,
+    *,
+    hyperparameters: str,
+    mean: str,
+    options: SearchOptions,
+) -> LearnedProcess:
+    """Return what rows say of a function.
+
+    Parameters
+    ----------
+    kernel : Kernel or None
+        None is a function of all columns, each with its own scale, and noise.
+    given : GivenRows
+    hyperparameters : {"type-II", "fixed"}
+    mean : {"constant", "zero", "linear"}
+    options : SearchOptions
+    """
+    problem = _pose(kernel, given, mean)
+    free_parameters(problem.kernel, options.fixed)  # refuses unknown names
+    if hyperparameters == "fixed":
+        return _at_one(problem, problem.kernel, "exact", 1, ())
+    form = problem.form
+    found = maximize_evidence(
+        form.score,
+        problem.kernel,
+        bounds=problem.bounds,
+        fixed=options.fixed,
+        restarts=options.restarts,
+        rng=options.seed,
+        callback=options.callback,
+    )
+    if not found.converged:
+        warnings.warn(
+            f"the search for the parameters of the kernel ended after {found.n_iter} evaluations "
+            "before it came to rest; the best found is kept",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    told = (f"parameters of highest evidence after {found.n_iter} evaluations",)
+    return _at_one(problem, found.kernel, "type-II", found.n_iter, told)
+
+
+def extend_process(before: LearnedProcess, given: GivenRows, mean: str) -> LearnedProcess:
+    """Return what all rows say, with the kernel of earlier ones, from the factor of these."""
+    problem = _pose(before.kernel, given, mean, before.rows)
+    process = before.belief.processes[0]
+    if not isinstance(process, DenseProcess):
+        return _at_one(problem, before.kernel, before.kind, before.n_iter, before.account[1:])
+    solved = process.extended(problem.rows, problem.mean, problem.absolute)
+    return _learned(problem, solved, before.kind, before.n_iter, before.account[1:])
+
+
+def _pose(
+    kernel: Kernel | None, given: GivenRows, kind: str, earlier: ProcessRows | None = None
+) -> _Problem:
+    rows = merge_rows(given.X, given.y, given.frequency, given.variance, earlier)
+    mean = mean_effects(kind, given.X, given.y, given.frequency)
+    if kernel is None:
+        kernel = _usual(rows, mean)
+    quiet = not (kernel.diagonal(rows.X) > silenced(kernel).diagonal(rows.X)).any()
+    absolute = given.variance is not None and quiet
+    refuse_contradictions(rows, given.y, noise_of(kernel, rows.X, absolute))
+    return _Problem(kernel, given, rows, mean, absolute)
+
+
+def _usual(rows: ProcessRows, mean: MeanEffects) -> Kernel:
+    """Return a kernel for columns of which nothing is said, with what is usual as parameters."""
+    kernel = 1.0 * RBF(np.ones(rows.X.shape[1])) + White()
+    bounds = default_bounds(kernel, rows.X, rows.y - mean.center)
+    return kernel.with_log_parameters(bounds.center)
+
+
+def _at_one(
+    problem: _Problem, kernel: Kernel, kind: Kind, n_iter: int, told: tuple[str, ...]
+) -> LearnedProcess:
+    """Return what is known with one kernel."""
+    return _learned(problem._replace(kernel=kernel), problem.form.solve(kernel), kind, n_iter, told)
+
+
+def _learned(
+    problem: _Problem, solved: Any, kind: Kind, n_iter: int, told: tuple[str, ...]
+) -> LearnedProcess:
+    account = [problem.form.account, *told]
+    if solved.jitter:
+        account.append(f"jitter {solved.jitter:.3g} on the diagonal: without it K is not definite")
+    belief = ProcessBelief(
+        (problem.kernel,), (solved,), np.ones(1), problem.absolute, problem.given.flat
+    )
+    rest = solved.log_evidence, kind, n_iter, tuple(account)
+    return LearnedProcess(problem.kernel, belief, problem.rows, *rest)

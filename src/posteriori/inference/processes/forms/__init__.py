@@ -1,0 +1,1 @@
+"""Gaussian processes by the structure of their kernel and of their points."""
