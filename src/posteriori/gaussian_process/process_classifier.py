@@ -20,7 +20,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.class_probabilities import ClassProbabilities, LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows
-from posteriori.estimators.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, one_of
+from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint, one_of
 from posteriori.inference.predictors.class_curves import (
     logistic_curve,
     logistic_mean,
@@ -32,13 +32,13 @@ from posteriori.inference.predictors.generalized_linear import Likelihood
 from posteriori.inference.predictors.site_predictors import Tilt
 from posteriori.inference.predictors.softmax_averages import average_softmax
 from posteriori.inference.processes.kernel_search import maximize_evidence
-from posteriori.inference.processes.latent_likelihoods import (
+from posteriori.inference.processes.latent.latent_likelihoods import (
     LatentLikelihood,
     SingleLatent,
     SoftmaxLatent,
 )
-from posteriori.inference.processes.latent_process import KINDS
-from posteriori.inference.processes.latent_search import LatentFunction, LatentObjective
+from posteriori.inference.processes.latent.latent_process import KINDS
+from posteriori.inference.processes.latent.latent_search import LatentFunction, LatentObjective
 from posteriori.inference.processes.mean_effects import NO_MEAN, MeanEffects, mean_effects
 from posteriori.inference.processes.search_bounds import SearchBounds, default_bounds
 from posteriori.kernels.kernel import Kernel
@@ -77,8 +77,8 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
     Parameters
     ----------
     kernel : Kernel, optional
-        Of the function; by default ``1.0 * RBF(ones(D))``, one scale for each column. Of more than two
-        classes every contrast has it.
+        Of the function; None is ``Constant() * RBF(one scale for each column)``, with what is usual for
+        the data. Of more than two classes every contrast has it.
     link : {"logistic", "probit"}
         How the function becomes a probability; "probit" is for two classes.
     approximation : {"laplace", "ep", "variational"}
@@ -132,7 +132,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         "approximation": one_of("laplace", "ep", "variational"),
         "hyperparameters": one_of("type-II", "fixed"),
         "mean": one_of("constant", "zero", "linear"),
-        "restarts": NOT_NEGATIVE,
+        "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
         "tol": POSITIVE,
         "max_iter": AT_LEAST_ONE,
     }
@@ -211,9 +211,12 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
 
     def _kernel(self, x: Array) -> Kernel:
         if self.kernel is None:
-            return 1.0 * RBF(np.ones(x.shape[1]))
+            smooth = 1.0 * RBF(np.ones(x.shape[1]))
+            return smooth.with_log_parameters(self._bounds(smooth, x).center)
         if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel must be a Kernel, got {self.kernel!r}")
+            raise TypeError(
+                f"kernel must be one of posteriori.kernels or None, got {self.kernel!r}"
+            )
         return self.kernel
 
     def _bounds(self, kernel: Kernel, x: Array) -> SearchBounds:

@@ -26,20 +26,20 @@ from posteriori.estimators.estimator_rows import (
     check_noise_variance,
     check_rows,
 )
-from posteriori.estimators.parameters import NOT_NEGATIVE, check_parameters, one_of
+from posteriori.estimators.parameters import Constraint, check_parameters, one_of
 from posteriori.inference.processes.dense_process import noise_of
-from posteriori.inference.processes.inducing_features import SparseRows
-from posteriori.inference.processes.inducing_points import choose_points
-from posteriori.inference.processes.kernel_search import maximize_evidence
-from posteriori.inference.processes.mean_effects import mean_effects
-from posteriori.inference.processes.noise_parts import silenced
-from posteriori.inference.processes.search_bounds import default_bounds
-from posteriori.inference.processes.sparse_process import (
+from posteriori.inference.processes.inducing.inducing_features import SparseRows
+from posteriori.inference.processes.inducing.inducing_points import choose_points
+from posteriori.inference.processes.inducing.sparse_process import (
     SparseProcess,
     learn_sparse,
     sparse_evidence,
     start_sparse,
 )
+from posteriori.inference.processes.kernel_search import maximize_evidence
+from posteriori.inference.processes.mean_effects import mean_effects
+from posteriori.inference.processes.noise_parts import silenced
+from posteriori.inference.processes.search_bounds import default_bounds
 from posteriori.kernels.inner_products import White
 from posteriori.kernels.kernel import Kernel, check_points
 from posteriori.kernels.radial import RBF
@@ -57,8 +57,8 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     kernel : Kernel, optional
-        Of the function and its noise, which :class:`~posteriori.kernels.White` is. By default
-        ``1.0 * RBF(ones(D)) + White(0.1)``, one scale for each column.
+        Of the function and its noise, which :class:`~posteriori.kernels.White` is. None is
+        ``Constant() * RBF(one scale for each column) + White()``, with what is usual for the data.
     inducing : int or (M, D)
         How many points tell the function, chosen among the rows where it is least known, or the points.
     method : {"variational", "fitc"}
@@ -108,7 +108,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         "method": one_of("variational", "fitc"),
         "hyperparameters": one_of("type-II", "fixed"),
         "mean": one_of("constant", "zero", "linear"),
-        "restarts": NOT_NEGATIVE,
+        "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
     }
 
     def __init__(
@@ -159,7 +159,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         """
         check_parameters(self)
         rows = self._read(X, y, sample_weight, noise_variance, reset=True)
-        kernel = self._kernel(rows.x)
+        kernel = self._kernel(rows)
         absolute = _noise_is_given(kernel, rows)
         sparse = SparseRows(rows.x, rows.y, rows.frequency, rows.variance)
         kernel, points, self.n_iter_ = self._learn(kernel, sparse, absolute)
@@ -220,11 +220,15 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             reset=reset,
         )
 
-    def _kernel(self, x: Array) -> Kernel:
+    def _kernel(self, rows: Rows) -> Kernel:
         if self.kernel is None:
-            return 1.0 * RBF(np.ones(x.shape[1])) + White(0.1)
+            smooth = 1.0 * RBF(np.ones(rows.x.shape[1])) + White()
+            usual = default_bounds(smooth, rows.x, rows.y - rows.y.mean())
+            return smooth.with_log_parameters(usual.center)
         if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel must be a Kernel, got {self.kernel!r}")
+            raise TypeError(
+                f"kernel must be one of posteriori.kernels or None, got {self.kernel!r}"
+            )
         return self.kernel
 
     def _learn(self, kernel: Kernel, rows: SparseRows, absolute: bool) -> tuple[Kernel, Array, int]:
@@ -316,10 +320,10 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             return Normal(mean, variance=np.maximum(variance + added, np.finfo(float).tiny))
         return MvNormal(mean, cov=process.covariance(self._weights, x) + np.diag(added))
 
-    def sample_functions(self, X: Any, size: int = 1, random_state: Seed = None) -> Array:
-        """Draw the function's values at points, (S, N)."""
+    def sample_functions(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
+        """Draw functions from the posterior and return their values at X, (S, N)."""
         drawn = self.predict_dist(X, joint=True, noise=False)
-        return np.asarray(drawn.sample(size, rng=as_generator(random_state)))
+        return np.asarray(drawn.sample(size, rng=as_generator(rng)))
 
     def _noise(self, x: Array, noise_variance: Any) -> Array:
         model = self._process.model

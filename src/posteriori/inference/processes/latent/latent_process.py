@@ -24,7 +24,7 @@ from posteriori.inference.predictors.expectation_propagation import fit_sites
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.inference.predictors.normal_bound import fit_normal_bound
 from posteriori.inference.predictors.weight_belief import WeightBelief, evidence_at
-from posteriori.inference.processes.latent_likelihoods import Bends, LatentLikelihood
+from posteriori.inference.processes.latent.latent_likelihoods import Bends, LatentLikelihood
 from posteriori.numerics.evidence import Kind
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.linalg import cholesky_jittered, triangular_inverse

@@ -19,7 +19,7 @@ from posteriori.inference.predictors.curves.count_curves import (
 from posteriori.inference.predictors.curves.ordered_curves import ordered_curve
 from posteriori.inference.predictors.curves.student_curves import student_curve
 from posteriori.inference.predictors.generalized_linear import Curve, Likelihood
-from posteriori.inference.processes.latent_likelihoods import SingleLatent
+from posteriori.inference.processes.latent.latent_likelihoods import SingleLatent
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 

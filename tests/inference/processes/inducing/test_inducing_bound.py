@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from posteriori.inference.processes.inducing_bound import induced_evidence
-from posteriori.inference.processes.inducing_features import InducingFeatures, SparseRows
-from posteriori.inference.processes.inducing_points import choose_points
-from posteriori.inference.processes.inducing_statistics import InducedWeights, sum_rows
+from posteriori.inference.processes.inducing.inducing_bound import induced_evidence
+from posteriori.inference.processes.inducing.inducing_features import InducingFeatures, SparseRows
+from posteriori.inference.processes.inducing.inducing_points import choose_points
+from posteriori.inference.processes.inducing.inducing_statistics import InducedWeights, sum_rows
 from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
 from posteriori.inference.processes.noise_parts import silenced
 from posteriori.kernels import RBF, Linear, Matern, White

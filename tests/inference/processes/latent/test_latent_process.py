@@ -5,9 +5,10 @@ import pytest
 
 from posteriori.inference.predictors.class_curves import logistic_curve, probit_curve
 from posteriori.inference.predictors.expectation_propagation import logistic_tilt, probit_tilt
-from posteriori.inference.processes.latent_likelihoods import SingleLatent, SoftmaxLatent
-from posteriori.inference.processes.latent_process import fit_latent
-from posteriori.inference.processes.latent_search import LatentObjective
+from posteriori.inference.predictors.softmax_averages import contrasts
+from posteriori.inference.processes.latent.latent_likelihoods import SingleLatent, SoftmaxLatent
+from posteriori.inference.processes.latent.latent_process import fit_latent
+from posteriori.inference.processes.latent.latent_search import LatentObjective
 from posteriori.inference.processes.mean_effects import MeanEffects
 from posteriori.kernels import RBF, Linear, Matern
 from posteriori.numerics.lazy import special
@@ -87,8 +88,6 @@ class TestQuadrature:
 def test_softmax_against_quadrature():
     """Three rows with three classes, two contrasts each."""
     gram, codes = 0.8 * np.eye(3), np.array([0, 1, 2])  # rows one by one: two dimensions each
-    from posteriori.inference.predictors.softmax_averages import contrasts
-
     z, w = np.polynomial.hermite_e.hermegauss(60)
     v = np.sqrt(0.8) * np.stack(np.meshgrid(z, z, indexing="ij"), axis=-1).reshape(-1, 2)
     weights = np.outer(w, w).ravel() / w.sum() ** 2

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.processes.inducing_features import (
+from posteriori.inference.processes.inducing.inducing_features import (
     InducedRows,
     InducingFeatures,
     SparseRows,

@@ -6,9 +6,9 @@ from scipy import integrate, stats
 
 from posteriori.inference.predictors.curves.concave_tilt import concave_tilt
 from posteriori.inference.predictors.curves.count_curves import poisson_curve
-from posteriori.inference.processes.latent_process import fit_latent
-from posteriori.inference.processes.latent_search import LatentObjective
-from posteriori.inference.processes.latent_targets import (
+from posteriori.inference.processes.latent.latent_process import fit_latent
+from posteriori.inference.processes.latent.latent_search import LatentObjective
+from posteriori.inference.processes.latent.latent_targets import (
     count_targets,
     ordered_targets,
     robust_targets,
@@ -16,7 +16,7 @@ from posteriori.inference.processes.latent_targets import (
 )
 from posteriori.inference.processes.mean_effects import NO_MEAN
 from posteriori.kernels import RBF
-from tests.inference.processes.test_latent_process import grid, slopes_of
+from tests.inference.processes.latent.test_latent_process import grid, slopes_of
 
 POINTS = np.array([[0.0], [0.7], [2.0]])
 KERNEL = 0.7 * RBF(1.0)

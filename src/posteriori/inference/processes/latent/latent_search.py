@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.processes.latent_likelihoods import LatentLikelihood
-from posteriori.inference.processes.latent_process import LatentFit, fit_latent
+from posteriori.inference.processes.latent.latent_likelihoods import LatentLikelihood
+from posteriori.inference.processes.latent.latent_process import LatentFit, fit_latent
 from posteriori.inference.processes.mean_effects import MeanEffects
 from posteriori.kernels.kernel import Kernel
 from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.statistics import Moments
-from posteriori.inference.processes.inducing_bound import induced_evidence
-from posteriori.inference.processes.inducing_features import InducingFeatures, SparseRows
-from posteriori.inference.processes.inducing_points import choose_points
-from posteriori.inference.processes.inducing_statistics import (
+from posteriori.inference.processes.inducing.inducing_bound import induced_evidence
+from posteriori.inference.processes.inducing.inducing_features import InducingFeatures, SparseRows
+from posteriori.inference.processes.inducing.inducing_points import choose_points
+from posteriori.inference.processes.inducing.inducing_statistics import (
     InducedStatistics,
     InducedWeights,
     over_blocks,

@@ -21,12 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.processes.inducing_features import (
+from posteriori.inference.processes.inducing.inducing_features import (
     InducedRows,
     InducingFeatures,
     SparseRows,
 )
-from posteriori.inference.processes.inducing_statistics import (
+from posteriori.inference.processes.inducing.inducing_statistics import (
     InducedWeights,
     over_blocks,
     row_noise,
