@@ -40,6 +40,7 @@ class TestAnswers:
         # its means of the link are approximate
         assert np.allclose(model.predict_proba(X), peer.predict_proba(X), atol=0.02)
 
+    @pytest.mark.topic("000/J16")
     @pytest.mark.parametrize("approximation", ["laplace", "ep", "variational"])
     def test_kinds_and_probabilities(self, rows, approximation):
         X, y = rows
