@@ -5,13 +5,14 @@ import pytest
 from scipy import stats
 
 from posteriori.estimators.estimator_rows import Rows
+from posteriori.inference.predictors.curves.ordered_curves import ordered_curve, ordered_rows
 from posteriori.inference.predictors.generalized_linear import LinearPredictor
 from posteriori.regression import (
     NegativeBinomialRegression,
     PoissonRegression,
     RobustRegression,
 )
-from posteriori.regression.generalized.ordinal import _rows, _Thresholds
+from posteriori.regression.generalized.ordinal import _Thresholds
 
 RNG = np.random.default_rng(3)
 X = np.column_stack([np.ones(20), RNG.normal(size=(20, 2))])
@@ -77,7 +78,7 @@ def test_derivatives_of_thresholds(classes):
 
 @pytest.mark.parametrize("eta", [-200.0, 0.0, 300.0])
 def test_ordered_likelihood_keeps_its_digits_far_in_the_tails(eta):
-    row = _rows(np.array([-1.0 - eta]), np.array([1.0 - eta]))  # p = σ(1 − η) − σ(−1 − η)
+    row = ordered_rows(np.array([-1.0 - eta]), np.array([1.0 - eta]))  # p = σ(1 − η) − σ(−1 − η)
     far = -abs(eta) + np.log(np.exp(1.0) - np.exp(-1.0))
     assert row.value[0] == pytest.approx(far if eta else np.log(np.tanh(0.5)), rel=1e-12)
     assert row.above[0] + row.below[0] == pytest.approx(np.sign(eta), abs=1e-12)
@@ -106,3 +107,15 @@ def test_exact_data_have_a_scale_of_their_resolution():
     at = [robust._likelihood(REALS)(REALS, t, slice(0, 20)).value.sum() for t in (-30.0, -300.0)]
     assert at[0] == pytest.approx(at[1], rel=1e-6)
     assert np.isfinite(at[1])
+
+
+def test_ordered_curves_are_those_of_thresholds():
+    codes, thresholds = np.array([0, 1, 2]), np.array([-1.0, 0.5])
+    eta, step = np.array([0.3, -0.2, 1.7]), 1e-4
+    curve = ordered_curve(codes, thresholds)
+    below = 1.0 / (1.0 + np.exp(-(thresholds - eta[:, None])))
+    p = np.diff(np.pad(below, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0))))
+    here, up, down = (curve(eta + s, 0.0, slice(None)) for s in (0.0, step, -step))
+    assert np.allclose(np.exp(here.value), p[np.arange(3), codes])
+    assert np.allclose(here.slope, (up.value - down.value) / (2.0 * step), atol=1e-7)
+    assert np.allclose(here.curvature, (down.slope - up.slope) / (2.0 * step), atol=1e-7)

@@ -97,6 +97,7 @@ class LinearPredictor:
         turn: Array | None = None,
     ) -> None:
         self.x = x
+        self.turned = turn is not None  # many columns feel a product with ones on the diagonal
         self.turn = np.eye(x.shape[1] + 1, x.shape[1]) if turn is None else turn
         self.likelihood = likelihood
         self.prior_precision = prior_precision
@@ -138,7 +139,7 @@ class LinearPredictor:
             raw += np.append(slope @ block, slope.sum())
             if curve.shape is not None:
                 gradient[d] += _sum(curve.shape.slope, f)
-        gradient[:d] += raw @ self.turn
+        gradient[:d] += raw @ self.turn if self.turned else raw[:d]
         if len(w) > d:
             total += self.shape_slope * float(w[d])
             gradient[d] += self.shape_slope
@@ -159,7 +160,7 @@ class LinearPredictor:
                 mixed += np.append(cross @ block, cross.sum())
                 total[d, d] += _sum(curve.shape.curvature, f)
         raw[:-1, -1] = raw[-1, :-1]
-        total[:d, :d] += self.turn.T @ raw @ self.turn
+        total[:d, :d] += self.turn.T @ raw @ self.turn if self.turned else raw[:d, :d]
         if len(w) > d:
             total[:d, d] += mixed @ self.turn
             total[d, :d] += mixed @ self.turn
@@ -176,15 +177,16 @@ class LinearPredictor:
         def likelihood(eta: Array, shape: float, rows: Rows) -> Curve:
             return self.likelihood(eta, shape, places[rows])
 
+        turn = self.turn if self.turned else None
         fewer = LinearPredictor(
-            x, likelihood, self.prior_precision, self.prior_mean, frequency, self.turn
+            x, likelihood, self.prior_precision, self.prior_mean, frequency, turn
         )
         return fewer.with_shape_slope(self.shape_slope)
 
     def _curves(self, w: Array) -> Iterator[tuple[Array, Curve, Array | None]]:
         d = self.turn.shape[1]
         shape = float(w[d]) if len(w) > d else 0.0
-        raw = self.turn @ w[:d]
+        raw = self.turn @ w[:d] if self.turned else np.append(w[:d], 0.0)
         step = rows_per_block(d)
         for first in range(0, len(self.x), step):
             rows = slice(first, first + step)

@@ -139,6 +139,7 @@ class _Search:
         self.own = kernel.log_parameters
         self.best: tuple[Kernel, float] | None = None
         self.converged = not free.any()
+        self.climbed = False
         self.trace: list[float] = []
         self.answers: dict[bytes, tuple[float, Any]] = {}
 
@@ -172,8 +173,9 @@ class _Search:
             bounds=list(zip(low, high, strict=True)),
             options={"gtol": _FLAT, "ftol": _ROUNDING, "maxfun": _MOST, "maxcor": 20},
         )
-        if self.trace[-1] > before or len(self.trace) == 1:
+        if self.trace[-1] > before or not self.climbed:  # a start may be the top itself
             self.converged = bool(found.nfev < _MOST)
+        self.climbed = True
 
 
 def _starts(

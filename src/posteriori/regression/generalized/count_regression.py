@@ -20,10 +20,12 @@ from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.count_targets import check_counts
 from posteriori.estimators.estimator_rows import Rows
-from posteriori.inference.predictors.generalized_linear import Curve, ShapeCurve
+from posteriori.inference.predictors.curves.count_curves import (
+    LARGEST,
+    negative_binomial_curve,
+    poisson_curve,
+)
 from posteriori.numerics.calculus.level_off import level_off, levelled_mean, levelled_spread
-from posteriori.numerics.lazy import special
-from posteriori.numerics.special import log1pmx, log_gamma_correction_slope, log_gamma_ratio
 from posteriori.numerics.types import Array
 from posteriori.regression.generalized.generalized_regression import GeneralizedRegression
 
@@ -33,12 +35,6 @@ __all__ = [
     "PoissonRegression",
 ]
 
-#: Predictors beyond this are taken as this: e to its power, and its inverse, are still numbers.
-_LARGEST = 700.0
-
-#: Log means and log counts beyond this are taken as this: squares and ratios are still numbers.
-_FARTHEST = 300.0
-
 #: How far η moves where its mean levels off until that has another slope, and where that begins.
 _BEND, _NEAR = 0.25, 1.0
 
@@ -47,7 +43,7 @@ class CountRegression(GeneralizedRegression):
     """What regressions for counts have in common: a log link that levels off, and targets >= 0."""
 
     #: ln T, the logarithm of the largest count seen; no bound before that.
-    _log_top = _LARGEST - 1.0
+    _log_top = LARGEST - 1.0
 
     # -- what a family states ----------------------------------------------------------------
 
@@ -91,7 +87,7 @@ class CountRegression(GeneralizedRegression):
             at, variance = eta[blurred], np.broadcast_to(blur, eta.shape)[blurred]
             mean[blurred] = levelled_mean(at, variance, self._log_top)
             spread[blurred] = levelled_spread(at, variance, self._log_top)
-        return self._counts(np.maximum(mean, np.exp(-_LARGEST)), log_shape, spread)
+        return self._counts(np.maximum(mean, np.exp(-LARGEST)), log_shape, spread)
 
     def _mean_of(self, eta: Normal) -> Array:
         return levelled_mean(eta.mean, eta.variance, self._log_top)
@@ -149,16 +145,10 @@ class PoissonRegression(CountRegression):
     """
 
     def _likelihood(self, y: Array) -> Any:
-        log_factorial = special.gammaln(y + 1.0)
-
-        def curve(eta: Array, _: float, rows: Any) -> Curve:
-            rate = np.exp(np.minimum(eta, _LARGEST))
-            return Curve(y[rows] * eta - rate - log_factorial[rows], y[rows] - rate, rate)
-
-        return curve
+        return poisson_curve(y)
 
     def _log_mean_width(self, log_mean: Array, log_shape: Array) -> Array:
-        return np.exp(-0.5 * np.clip(log_mean, 0.0, _LARGEST))
+        return np.exp(-0.5 * np.clip(log_mean, 0.0, LARGEST))
 
     def _counts(self, mean: Array, log_shape: Array, spread: Array) -> Any:
         if not np.any(spread):
@@ -177,28 +167,10 @@ class DispersedRegression(CountRegression):
         return float(np.exp(self._weights.mean[-1]))
 
     def _likelihood(self, y: Array) -> Any:
-        levels, level = np.unique(y, return_inverse=True)
-        log_factorial = special.gammaln(levels + 1.0)
-
-        def curve(eta: Array, log_count: float, rows: Any) -> Curve:
-            # ln Γ(y+r)/Γ(r) − ln y! + y (η − ln(r+μ)) − r ln(1 + μ/r)
-            r, at, counts = _count_of(log_count), level[rows], y[rows]
-            eta = np.minimum(eta, _FARTHEST)
-            gamma = log_gamma_ratio(r, levels) - log_factorial
-            shrink, bend = _gamma_terms(levels, r)
-            mean = np.exp(eta)
-            total = r + mean
-            share, gap = mean / total, (counts - mean) / total
-            value = gamma[at] + counts * (eta - np.log(total)) - r * np.log1p(mean / r)
-            in_r = log1pmx(gap, (counts + r) / total) + shrink[at]
-            twice = bend[at] + 1.0 / r - 2.0 / total + (1.0 + gap) / total
-            shape = ShapeCurve(r * in_r, -r * (in_r + r * twice), -r * share * gap)
-            return Curve(value, r * gap, r * share * (1.0 + gap), shape)
-
-        return curve
+        return negative_binomial_curve(y)
 
     def _log_mean_width(self, log_mean: Array, log_shape: Array) -> Array:
-        counted = np.exp(-np.clip(log_mean, 0.0, _LARGEST))
+        counted = np.exp(-np.clip(log_mean, 0.0, LARGEST))
         return np.sqrt(counted + np.exp(-np.maximum(log_shape, 0.0)))
 
     def _counts(self, mean: Array, log_shape: Array, spread: Array) -> Any:
@@ -237,14 +209,3 @@ class NegativeBinomialRegression(DispersedRegression):
     >>> bool(varied.log_evidence_ > plain.log_evidence_)
     True
     """
-
-
-def _count_of(log_count: float) -> Array:
-    return np.exp(np.clip(log_count, -_FARTHEST, _FARTHEST))
-
-
-def _gamma_terms(counts: Array, r: Array) -> tuple[Array, Array]:
-    """Return ψ(y+r) − ψ(r) − ln(1 + y/r), and ψ'(y+r) − ψ'(r)."""
-    shrink = 0.5 * counts / (r * (counts + r))
-    shrink += log_gamma_correction_slope(counts + r) - log_gamma_correction_slope(r)
-    return shrink, special.polygamma(1, counts + r) - special.polygamma(1, r)

@@ -9,7 +9,7 @@ Reference: P. McCullagh, "Regression models for ordinal data", 1980.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -23,6 +23,10 @@ from posteriori.estimators.labelled_rows import (
 )
 from posteriori.estimators.linear_predictor import LearnedWeights, LinearPredictorEstimator
 from posteriori.estimators.standardized import standardize
+from posteriori.inference.predictors.curves.ordered_curves import (
+    log_probability_between,
+    ordered_rows,
+)
 from posteriori.inference.predictors.generalized_linear import weighted_gram
 from posteriori.inference.predictors.mode_finding import find_mode
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
@@ -149,7 +153,7 @@ class OrdinalRegression(ClassifierMixin, LinearPredictorEstimator):
         eta, ends = self._predictors(draws, design)
         low = np.take_along_axis(ends, targets[None], axis=1) - eta
         high = np.take_along_axis(ends, targets[None] + 1, axis=1) - eta
-        return _log_probability(low, high)
+        return log_probability_between(low, high)
 
     def _draw_targets(self, draws: Array, design: Array, rng: np.random.Generator) -> Any:
         eta, ends = self._predictors(draws, design)
@@ -174,25 +178,6 @@ class OrdinalRegression(ClassifierMixin, LinearPredictorEstimator):
     @property
     def _n_outputs(self) -> int:
         return len(self.classes_)
-
-
-class _Rows(NamedTuple):
-    """Log probabilities of rows and their derivatives in the two thresholds around each.
-
-    Attributes
-    ----------
-    value, above, below : (n,)
-        ln p, and its slopes in the thresholds above and below.
-    bend_above, bend_below, tie : (n,)
-        Minus the second derivatives are bend_above + tie and bend_below + tie, and −tie across.
-    """
-
-    value: Array
-    above: Array
-    below: Array
-    bend_above: Array
-    bend_below: Array
-    tie: Array
 
 
 class _Thresholds:
@@ -258,24 +243,9 @@ class _Thresholds:
             here = slice(first, first + step)
             x, codes = self.x[here], self.codes[here]
             eta = x @ w[:d]
-            yield x, codes, self.frequency[here], _rows(ends[codes] - eta, ends[codes + 1] - eta)
-
-
-def _rows(low: Array, high: Array) -> _Rows:
-    """Return ln p and derivatives for p = σ(h) − σ(l) = σ(h) σ(−l) (1 − e^(l−h))."""
-    inner = 1.0 / np.expm1(high - low)
-    value = _log_probability(low, high)
-    up, down = special.expit(-high), special.expit(low)
-    return _Rows(
-        value,
-        up + inner,
-        -down - inner,
-        up * special.expit(high),
-        down * special.expit(-low),
-        inner * (1.0 + inner),
-    )
-
-
-def _log_probability(low: Array, high: Array) -> Array:
-    """Return ln{σ(h) σ(−l) (1 − e^(l−h))}."""
-    return special.log_expit(high) + special.log_expit(-low) + np.log(-np.expm1(low - high))
+            yield (
+                x,
+                codes,
+                self.frequency[here],
+                ordered_rows(ends[codes] - eta, ends[codes + 1] - eta),
+            )

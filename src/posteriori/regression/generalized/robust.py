@@ -12,23 +12,15 @@ from posteriori.distributions.row_fits import weighted_median
 from posteriori.estimators.estimator_rows import Rows
 from posteriori.estimators.parameters import ABOVE_ZERO
 from posteriori.inference.effects.bordered import Bordered
-from posteriori.inference.predictors.generalized_linear import (
-    Curve,
-    LinearPredictor,
-    ShapeCurve,
-    posterior_mode,
-)
+from posteriori.inference.predictors.curves.student_curves import student_curve, student_scale
+from posteriori.inference.predictors.generalized_linear import LinearPredictor, posterior_mode
 from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.numerics.linalg import triangular_inverse
-from posteriori.numerics.special import log_gamma_ratio
 from posteriori.numerics.types import Array
 from posteriori.regression.generalized.generalized_regression import GeneralizedRegression
 
 __all__ = ["RobustRegression"]
-
-#: Log scales beyond this are taken as this: the square of their exponential is still a number.
-_LARGEST = 300.0
 
 #: Targets are taken as rounded to this share of their spread, so that exact data have a scale.
 _RESOLUTION = 1e-8
@@ -148,27 +140,10 @@ class RobustRegression(GeneralizedRegression):
         return _bent(mode, place, bend)._replace(value=value, n_iter=passes, converged=settled)
 
     def _scale(self, log_scale: Any) -> Any:
-        return np.hypot(_exp(log_scale), self._finest)
+        return student_scale(log_scale, self._finest)
 
     def _likelihood(self, y: Array) -> Any:
-        nu = float(self.dof)
-        height = _log_height(nu)
-
-        def curve(eta: Array, log_scale: float, rows: Any) -> Curve:
-            # c − ln s − ½(ν+1) ln(1 + z²/ν), z = (y − η)/s, s² = e²ᶿ + resolution²
-            s = float(self._scale(log_scale))
-            share = (_exp(log_scale) / s) ** 2  # d ln s/dθ
-            z = (y[rows] - eta) / s
-            weight, inner = _weights_of(z, nu)
-            value = height - np.log(s) - _log_tail(z, nu)
-            in_scale = weight * z * z - 1.0
-            twice = 2.0 * share * weight * inner * z * z - 2.0 * (1.0 - share) * in_scale
-            shape = ShapeCurve(
-                share * in_scale, share * twice, share * 2.0 * weight * inner * z / s
-            )
-            return Curve(value, weight * z / s, weight * (2.0 * inner - 1.0) / s**2, shape)
-
-        return curve
+        return student_curve(y, self.dof, self._finest)
 
     def _width(self, eta: Array, log_shape: Array) -> Array:
         return np.broadcast_to(self._scale(log_shape), eta.shape)
@@ -203,10 +178,6 @@ class _Crossing:
         self._before = here, gap
 
 
-def _exp(log_scale: Any) -> Any:
-    return np.exp(np.minimum(log_scale, _LARGEST))
-
-
 def _determined(mode: Mode, precision: Array, place: int) -> tuple[float, float]:
     """Return γ, how many weights the data determine at a given scale, and −dγ/dθ.
 
@@ -237,26 +208,6 @@ def _bent(mode: Mode, place: int, bend: float) -> Mode:
 
 def _diagonal(precision: Any) -> Array:
     return precision.diagonal if isinstance(precision, Bordered) else np.diagonal(precision)
-
-
-def _weights_of(z: Array, nu: float) -> tuple[Array, Array]:
-    """Return (ν+1)/(ν+z²), the weight of an observation, and ν/(ν+z²): near 1, far away 0."""
-    if np.isinf(nu):
-        return np.ones_like(z), np.ones_like(z)
-    inner = 1.0 / (1.0 + z * z / nu)
-    return (nu + 1.0) / nu * inner, inner
-
-
-def _log_tail(z: Array, nu: float) -> Array:
-    return 0.5 * z * z if np.isinf(nu) else 0.5 * (nu + 1.0) * np.log1p(z * z / nu)
-
-
-def _log_height(nu: float) -> float:
-    """Return the log density of a standard t distribution at 0."""
-    if np.isinf(nu):
-        return -0.5 * float(np.log(2.0 * np.pi))
-    ratio = log_gamma_ratio(np.asarray(0.5 * nu), 0.5)
-    return float(ratio - 0.5 * np.log(nu * np.pi))
 
 
 def _level_and_spread(rows: Rows) -> tuple[float, float]:

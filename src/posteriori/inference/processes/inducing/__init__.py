@@ -1,0 +1,1 @@
+"""Processes of many rows, told at a few points."""

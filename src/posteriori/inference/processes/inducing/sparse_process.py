@@ -1,0 +1,193 @@
+r"""A process of many rows, told at a few points: learning the kernel and the points, and adding rows.
+
+Points are chosen where the function is least known, the kernel is searched for by the bound, and points are
+chosen anew under the kernel that was found. They can be moved uphill as well. For a given kernel and points
+everything that is learned from rows is a sum over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from posteriori.distributions.statistics import Moments
+from posteriori.inference.processes.inducing.inducing_bound import induced_evidence
+from posteriori.inference.processes.inducing.inducing_features import InducingFeatures, SparseRows
+from posteriori.inference.processes.inducing.inducing_points import choose_points
+from posteriori.inference.processes.inducing.inducing_statistics import (
+    InducedStatistics,
+    InducedWeights,
+    over_blocks,
+    sum_rows,
+)
+from posteriori.inference.processes.kernel_search import SearchedKernel
+from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
+from posteriori.inference.processes.noise_parts import silenced
+from posteriori.kernels.kernel import Kernel
+from posteriori.numerics.lazy import optimize
+from posteriori.numerics.types import Array
+
+__all__ = ["SparseProcess", "learn_sparse", "move_points", "start_sparse"]
+
+#: Most evaluations while points move.
+_MOST = 60
+
+#: Rounds of choosing points and searching for the kernel; the second begins near its end.
+_ROUNDS = 2
+
+
+class SparseProcess(NamedTuple):
+    """A kernel, its points, and the sums over rows.
+
+    Attributes
+    ----------
+    model : InducingFeatures
+        With the mean on the scale of all rows so far.
+    mean_kind : {"zero", "constant", "linear"}
+    fitc : bool
+    sums : InducedStatistics
+    moments : Moments
+        Of the targets, then the inputs.
+    """
+
+    model: InducingFeatures
+    mean_kind: str
+    fitc: bool
+    sums: InducedStatistics
+    moments: Moments
+
+    def solve(self) -> InducedWeights:
+        """Return the posterior of the features' weights."""
+        return InducedWeights.of(self.sums.around(self.model.mean))
+
+    def extended(self, rows: SparseRows) -> SparseProcess:
+        """Return the process after further rows: the same as after all of them at once."""
+        sums = self.sums.merge(sum_rows(self._measured_as(self.sums.mean), rows, fitc=self.fitc))
+        return self._with(sums, self.moments.merge(_moments(rows)))
+
+    def merge(self, other: SparseProcess) -> SparseProcess:
+        """Return the process that has seen the rows of both."""
+        return self._with(self.sums.merge(other.sums), self.moments.merge(other.moments))
+
+    def predict(self, weights: InducedWeights, X: Array) -> tuple[Array, Array]:
+        """Return means and variances of the function at points, (S,) each."""
+
+        def of_block(block: SparseRows) -> tuple[Array, Array]:
+            return weights.moments(self.model.of(block.x))
+
+        made = over_blocks(of_block, SparseRows(X, X[:, 0]), self.model.size)
+        mean, variance = (np.concatenate(one) for one in zip(*made, strict=True))
+        return self.model.mean.center + mean, variance
+
+    def covariance(self, weights: InducedWeights, X: Array) -> Array:
+        """Return the covariance of the function's values at points, (S, S)."""
+        seen = self.model.of(X)
+        phi = seen.features[:, : len(self.model.points)]
+        spread = seen.features @ weights.root.T
+        cov = self.model.function.evaluate(X, X) - phi @ phi.T + spread @ spread.T
+        cov[np.diag_indices(len(X))] = seen.rest + np.einsum("np,np->n", spread, spread)
+        return 0.5 * (cov + cov.T)
+
+    def _with(self, sums: InducedStatistics, moments: Moments) -> SparseProcess:
+        measured = self._measured_as(_mean_of(self.mean_kind, moments))
+        return self._replace(model=measured, sums=sums, moments=moments)
+
+    def _measured_as(self, mean: MeanEffects) -> InducingFeatures:
+        old = self.model
+        return InducingFeatures(old.kernel, old.points, mean, absolute=old.absolute)
+
+
+def start_sparse(
+    kernel: Kernel, points: Array, rows: SparseRows, mean_kind: str, *, fitc: bool, absolute: bool
+) -> SparseProcess:
+    """Return a process with a given kernel and points after its first rows."""
+    moments = _moments(rows)
+    model = InducingFeatures(kernel, points, _mean_of(mean_kind, moments), absolute=absolute)
+    return SparseProcess(model, mean_kind, fitc, sum_rows(model, rows, fitc=fitc), moments)
+
+
+def learn_sparse(
+    kernel: Kernel,
+    points: Array | int,
+    evidence: Callable[[Kernel, Array], Any],
+    search: Callable[[Callable[[Kernel], tuple[float, Array]], Kernel], SearchedKernel],
+    X: Array,
+    *,
+    move: bool,
+) -> tuple[SearchedKernel, Array]:
+    """Return the kernel of highest evidence, and its points.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Where the search begins.
+    points : (M, D) or int
+        Given, or how many to choose.
+    evidence : callable
+        From kernel, points and whether slopes in these are wanted to an ``InducedEvidence``.
+    search : callable
+        From an objective and a kernel to the kernel of highest evidence.
+    X : (N, D)
+        What points are chosen from.
+    move : bool
+        Whether points move uphill.
+    """
+    best: tuple[SearchedKernel, Array] | None = None
+    for _ in range(1 if isinstance(points, np.ndarray) and not move else _ROUNDS):
+        if isinstance(points, np.ndarray):
+            chosen = points if best is None else move_points(best[0].kernel, best[1], evidence)
+        else:
+            chosen = choose_points(silenced(kernel), X, points)
+            chosen = move_points(kernel, chosen, evidence) if move and best else chosen
+        found = search(partial(_objective, evidence, chosen), kernel)
+        if best is None or found.log_evidence > best[0].log_evidence:
+            best = found, chosen
+        kernel = found.kernel
+    assert best is not None  # there is at least one round
+    return best
+
+
+def move_points(kernel: Kernel, points: Array, evidence: Callable[..., Any]) -> Array:
+    """Return points uphill of the given ones, for a given kernel."""
+    scale = np.ptp(points, axis=0)
+    unit = np.where(scale > 0, scale, 1.0)
+
+    def look(flat: Array) -> tuple[float, Array]:
+        found = evidence(kernel, flat.reshape(points.shape) * unit, True)
+        return -found.value, -(found.points * unit).ravel()
+
+    found = optimize.minimize(
+        look, (points / unit).ravel(), jac=True, method="L-BFGS-B", options={"maxfun": _MOST}
+    )
+    return np.asarray(found.x).reshape(points.shape) * unit
+
+
+def sparse_evidence(
+    rows: SparseRows, mean: MeanEffects, fitc: bool, absolute: bool
+) -> Callable[..., Any]:
+    """Return the evidence of rows as a function of kernel, points, and whether these have slopes."""
+
+    def evidence(kernel: Kernel, points: Array, slopes: bool = False) -> Any:
+        model = InducingFeatures(kernel, points, mean, absolute=absolute)
+        return induced_evidence(model, rows, fitc=fitc, points=slopes)
+
+    return evidence
+
+
+def _objective(evidence: Callable[..., Any], points: Array, kernel: Kernel) -> tuple[float, Array]:
+    found = evidence(kernel, points)
+    return found.value, found.kernel
+
+
+def _moments(rows: SparseRows) -> Moments:
+    return Moments.of_numbers(np.column_stack([rows.y, rows.x]), rows.frequency)
+
+
+def _mean_of(kind: str, moments: Moments) -> MeanEffects:
+    """Return the mean on the scale of rows: two rows with the same moments say the same."""
+    std = np.sqrt(moments.scatter / moments.count)
+    two = np.stack([moments.mean - std, moments.mean + std])
+    return mean_effects(kind, two[:, 1:], two[:, 0])

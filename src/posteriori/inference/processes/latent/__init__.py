@@ -1,0 +1,1 @@
+"""Processes behind targets that are not normal."""

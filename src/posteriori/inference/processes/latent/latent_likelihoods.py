@@ -1,0 +1,155 @@
+r"""Likelihoods of targets given a function that is not seen, as the engines of linear predictors take them.
+
+With :math:`K = LL^\top` the values of the function at rows are :math:`f = Lv,\ v\sim N(0, I)`: rows of L are
+features, and whatever fits a linear predictor fits a process. A row has one predictor, or the contrasts of
+its classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from posteriori.inference.predictors.expectation_propagation import (
+    curvature_sites,
+    softmax_sites,
+    softmax_tilt,
+)
+from posteriori.inference.predictors.generalized_linear import Curve, Likelihood, LinearPredictor
+from posteriori.inference.predictors.mode_finding import LogDensity
+from posteriori.inference.predictors.normal_bound import averaged_likelihood
+from posteriori.inference.predictors.site_predictors import (
+    SeveralPredictors,
+    SinglePredictor,
+    SitePredictors,
+    Sites,
+    Tilt,
+)
+from posteriori.inference.predictors.softmax_likelihood import SoftmaxLikelihood
+from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
+from posteriori.inference.predictors.weight_belief import contrast_moments, row_moments
+from posteriori.numerics.types import Array
+
+__all__ = ["Bends", "LatentLikelihood", "SingleLatent", "SoftmaxLatent"]
+
+_ALL = slice(None)
+
+
+class Bends(NamedTuple):
+    """Slopes (N, M) and minus second derivatives (N, M, M) of log likelihoods, as often as rows count."""
+
+    slope: Array
+    curvature: Array
+
+
+class LatentLikelihood(Protocol):
+    """Targets of N rows given M predictors of each."""
+
+    size: int
+
+    def density(self, x: Array, cov: Array | None = None) -> LogDensity:
+        """Return the log posterior of weights of rows (N, N), averaged over a covariance if one is given."""
+
+    def bends(self, eta: Array, spread: Array | None = None) -> Bends:
+        """Return derivatives at predictors (N, M), means over their covariances (N, M, M) if given."""
+
+    def sites(self, x: Array, mean: Array, cov: Array) -> tuple[SitePredictors, Tilt, Sites]:
+        """Return rows, moments and first sites for expectation propagation, near a belief."""
+
+
+class SingleLatent:
+    """Rows with one predictor each.
+
+    Parameters
+    ----------
+    curve : callable
+        Log densities of rows as functions of their predictors.
+    tilt : callable, optional
+        Moments of the likelihood under normal predictors.
+    frequency : (N,), optional
+        How often each row counts.
+    log_shape : float
+        That of the family, where it has one.
+    """
+
+    size = 1
+
+    def __init__(
+        self,
+        curve: Likelihood,
+        tilt: Tilt | None = None,
+        frequency: Array | None = None,
+        log_shape: float = 0.0,
+    ) -> None:
+        self.curve, self.tilt, self.log_shape = curve, tilt, log_shape
+        self.frequency = frequency
+
+    def density(self, x: Array, cov: Array | None = None) -> LinearPredictor:
+        """Return the log posterior of weights of rows x (N, N)."""
+        zero = np.zeros(x.shape[1])
+        variance = None if cov is None else row_moments(x, zero, cov)[1]
+        return LinearPredictor(x, self._plain(variance), np.eye(len(zero)), zero, self.frequency)
+
+    def bends(self, eta: Array, spread: Array | None = None) -> Bends:
+        """Return derivatives at predictors (N, 1)."""
+        variance = None if spread is None else spread[:, 0, 0]
+        curve = self._plain(variance)(eta[:, 0], 0.0, _ALL)
+        f = 1.0 if self.frequency is None else self.frequency
+        return Bends((f * curve.slope)[:, None], (f * curve.curvature)[:, None, None])
+
+    def sites(self, x: Array, mean: Array, cov: Array) -> tuple[SitePredictors, Tilt, Sites]:
+        """Return what expectation propagation begins with: the curvature at the mean."""
+        if self.tilt is None:
+            raise ValueError(
+                "expectation propagation needs a log-concave likelihood; use approximation='laplace'"
+            )
+        eta = x @ mean
+        start = curvature_sites(self._plain(None)(eta, 0.0, _ALL), eta)
+        return SinglePredictor(x, self.frequency), self.tilt, start
+
+    def _plain(self, variance: Array | None) -> Likelihood:
+        """Return the curve at the shape, without derivatives in it; with variances its mean over these."""
+
+        def curve(eta: Array, _: float, rows: Any) -> Curve:
+            return Curve(*self.curve(eta, self.log_shape, rows)[:3])
+
+        return curve if variance is None else averaged_likelihood(curve, variance)
+
+
+class SoftmaxLatent:
+    """Rows with one of K classes, whose contrasts are independent functions with one kernel.
+
+    Parameters
+    ----------
+    codes : (N,)
+        Class of each row, 0 to K − 1.
+    classes : int
+        K.
+    frequency : (N,), optional
+        How often each row counts.
+    """
+
+    def __init__(self, codes: Any, classes: int, frequency: Array | None = None) -> None:
+        self.codes, self.classes, self.frequency = codes, classes, frequency
+        self.size = classes - 1
+
+    def density(self, x: Array, cov: Array | None = None) -> SoftmaxPredictor:
+        """Return the log posterior of weights of rows x (N, N), contrast by contrast."""
+        zero = np.zeros(self.size * x.shape[1])
+        spread = None if cov is None else contrast_moments(x, zero, cov, self.size)[1]
+        return SoftmaxPredictor(
+            x, self.codes, self.classes, np.ones(len(zero)), zero, self.frequency, spread
+        )
+
+    def bends(self, eta: Array, spread: Array | None = None) -> Bends:
+        """Return derivatives at contrasts (N, K − 1)."""
+        likelihood = SoftmaxLikelihood(self.codes, self.classes, spread)
+        f = np.ones(len(eta)) if self.frequency is None else self.frequency
+        _, slope = likelihood.value_and_slope(eta)
+        return Bends(f[:, None] * slope, f[:, None, None] * likelihood.curvature(eta))
+
+    def sites(self, x: Array, mean: Array, cov: Array) -> tuple[SitePredictors, Tilt, Sites]:
+        """Return what expectation propagation begins with: mean slopes and curvatures over a belief."""
+        start = softmax_sites(*contrast_moments(x, mean, cov, self.size), self.codes)
+        return SeveralPredictors(x, self.size, self.frequency), softmax_tilt(self.codes), start

@@ -1,0 +1,115 @@
+"""Classes by a function that is not seen."""
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import GaussianProcessClassifier as Peer, kernels as peer_kernels
+
+from posteriori.gaussian_process import GaussianProcessClassifier
+from posteriori.kernels import RBF
+from tests.scikit_learn_checks import every_check
+
+KERNEL = 2.0 * RBF(1.0)
+FIXED = {"hyperparameters": "fixed"}
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    return X, np.where(X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=40) > 1.0, "yes", "no")
+
+
+@every_check(
+    [
+        GaussianProcessClassifier(1.0 * RBF(2.0), **FIXED),
+        GaussianProcessClassifier(1.0 * RBF(2.0), link="probit", approximation="ep", **FIXED),
+        GaussianProcessClassifier(1.0 * RBF(2.0)),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+class TestAnswers:
+    def test_laplace_is_that_of_scikit_learn(self, rows):
+        X, y = rows
+        model = GaussianProcessClassifier(KERNEL, mean="zero", **FIXED).fit(X, y)
+        kernel = peer_kernels.ConstantKernel(2.0) * peer_kernels.RBF(1.0)
+        peer = Peer(kernel, optimizer=None).fit(X, y)
+        assert np.isclose(float(model.log_evidence_), peer.log_marginal_likelihood(), atol=1e-6)
+        # its means of the link are approximate
+        assert np.allclose(model.predict_proba(X), peer.predict_proba(X), atol=0.02)
+
+    @pytest.mark.topic("000/J16")
+    @pytest.mark.parametrize("approximation", ["laplace", "ep", "variational"])
+    def test_kinds_and_probabilities(self, rows, approximation):
+        X, y = rows
+        model = GaussianProcessClassifier(KERNEL, approximation=approximation, **FIXED).fit(X, y)
+        kind = {"laplace": "laplace", "ep": "ep", "variational": "bound"}[approximation]
+        assert model.log_evidence_.kind == kind
+        p = model.predict_proba(X)
+        assert np.allclose(p.sum(axis=1), 1.0)
+        assert model.score(X, y) > 0.8
+        eta = model.predictor(X)
+        assert np.array_equal(eta.mean > 0, p[:, 1] > 0.5)
+
+    def test_far_away_only_the_level_is_known(self, rows):
+        X, y = rows
+        model = GaussianProcessClassifier(KERNEL, mean="zero", **FIXED).fit(X, y)
+        assert np.allclose(model.predict_proba([[1e3, 1e3]]), 0.5)
+
+    def test_several_classes(self, rows):
+        X, _ = rows
+        y = np.digitize(X[:, 0], [-0.5, 0.5])
+        model = GaussianProcessClassifier(KERNEL, **FIXED).fit(X, y)
+        assert model.predict_proba(X).shape == (40, 3)
+        assert model.score(X, y) > 0.9
+        with pytest.raises(ValueError, match="several functions"):
+            model.predictor(X)
+
+    def test_learning_raises_the_evidence(self, rows):
+        X, y = rows
+        start = GaussianProcessClassifier(KERNEL, **FIXED).fit(X, y)
+        learned = GaussianProcessClassifier(KERNEL).fit(X, y)
+        assert learned.log_evidence_ > start.log_evidence_
+        assert learned.log_evidence_.kind == "type-II"
+
+    def test_weights_are_repeated_rows(self, rows):
+        X, y = rows
+        times = np.random.default_rng(1).integers(0, 3, 40)
+        weighted = GaussianProcessClassifier(KERNEL, **FIXED).fit(X, y, sample_weight=times)
+        repeated = GaussianProcessClassifier(KERNEL, **FIXED).fit(
+            np.repeat(X, times, axis=0), np.repeat(y, times)
+        )
+        assert np.isclose(weighted.log_evidence_ - repeated.log_evidence_, 0.0, atol=1e-4)
+        assert np.allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-4)
+
+
+class TestBadInput:
+    def test_one_class(self, rows):
+        with pytest.raises(ValueError, match="one class"):
+            GaussianProcessClassifier(KERNEL).fit(rows[0], np.zeros(40))
+
+    def test_probit_of_several_classes(self, rows):
+        with pytest.raises(ValueError, match="link='logistic'"):
+            GaussianProcessClassifier(KERNEL, link="probit").fit(rows[0], np.arange(40) % 3)
+
+    def test_what_is_no_kernel(self, rows):
+        with pytest.raises(TypeError, match="kernel must be one of"):
+            GaussianProcessClassifier(1.0).fit(*rows)
+
+
+@pytest.mark.slow
+def test_probabilities_are_calibrated():
+    """Functions of the prior: classes come as often as their probabilities say."""
+    rng, gaps = np.random.default_rng(2), []
+    for _ in range(30):
+        X = rng.uniform(-3.0, 3.0, size=(120, 1))
+        f = np.linalg.cholesky(KERNEL(X) + 1e-10 * np.eye(120)) @ rng.standard_normal(120)
+        y = rng.random(120) < 1.0 / (1.0 + np.exp(-f))
+        model = GaussianProcessClassifier(KERNEL, mean="zero", approximation="ep", **FIXED)
+        p = model.fit(X[:80], y[:80]).predict_proba(X[80:])[:, 1]
+        # a proper score against its own expectation
+        sure = np.where(p > 0.5, p, 1.0 - p)
+        gaps.append(np.mean((p > 0.5) == y[80:]) - sure.mean())
+    assert abs(np.mean(gaps)) < 5.0 * np.std(gaps) / np.sqrt(len(gaps))
