@@ -182,6 +182,13 @@ def test_decimal_years_go_back_to_dates(times, whole_days):
     np.testing.assert_array_equal(dates_of(years, whole_days=whole_days), moments)
 
 
+def test_years_beyond_the_reach_of_nanoseconds():
+    # 2000 less 1700 is more nanoseconds than a whole number of 64 bits holds
+    moments = pd.Series(pd.to_datetime(["1700-01-01", "2000-01-01"])).astype("datetime64[ns]")
+    days = (np.datetime64("1700-01-01") - np.datetime64("2000-01-01")).astype(float)
+    assert np.allclose(years_of(moments), [2000.0 + days / 365.2425, 2000.0], rtol=1e-14)
+
+
 def test_years_beyond_the_calendar_are_no_dates():
     found = dates_of(np.array([np.nan, np.inf, -3.0, 1e300, 2000.0]), whole_days=True)
     np.testing.assert_array_equal(np.isnat(found), [True, True, True, True, False])

@@ -144,7 +144,7 @@ def _other_order(found: list[re.Match[str]], other: str) -> tuple[str, ...]:
 
 def years_of(times: Any) -> Array:
     """Return times as decimal years, NaN where there is none."""
-    moments = pd.Series(times)
+    moments = pd.Series(times).dt.as_unit("us")  # nanoseconds count 292 years and no further
     if moments.dt.tz is None:
         moments = moments.dt.tz_localize("UTC")
     days = (moments - pd.Timestamp("2000-01-01", tz="UTC")) / pd.Timedelta(days=1)
