@@ -46,6 +46,7 @@ from posteriori.ensemble import (
     RandomForestRegressor,
 )
 from posteriori.estimators import contract as c
+from posteriori.gaussian_process import GaussianProcessRegressor
 from posteriori.mixture import (
     BayesianGaussianMixture,
     GaussianMixture,
@@ -211,6 +212,11 @@ ROWS = [
     ),
     Row(TargetKernelDensity(), "numbers", {c.PredictsDistributions}),
     Row(TargetHistogram(30), "numbers", {c.PredictsDistributions, c.HasEvidence}),
+    Row(
+        GaussianProcessRegressor(),
+        "numbers",
+        {c.PredictsDistributions, c.HasEvidence, c.DrawsTargets},
+    ),
     Row(HiddenMarkovModel(2, random_state=0), "numbers", {c.HasEvidence}),
     Row(FactorialHiddenMarkovModel((2, 2), random_state=0), "numbers", set()),
     Row(KMeans(3, random_state=0), "numbers", set()),
