@@ -111,7 +111,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
     log_evidence_ : LogEvidence
         Of the kind of the approximation with a given kernel; "type-II" where it was chosen.
     n_iter_ : int
-        Evaluations in the search.
+        Evaluations of the evidence.
     n_features_in_, feature_names_in_
 
     Notes
@@ -188,7 +188,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )
-        self.n_iter_ = 0
+        self.n_iter_ = 1
         if self.hyperparameters == "type-II":
             found = maximize_evidence(
                 objective,
@@ -204,7 +204,8 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         self._function: LatentFunction = objective.at(kernel)
         self._warn_unless(self._function.fit.converged, f"{self._function.fit.n_iter} steps")
         self.kernel_, self.classes_ = kernel, rows.classes
-        kind: Kind = "type-II" if self.n_iter_ else KINDS[self.approximation]
+        chosen = self.hyperparameters == "type-II"
+        kind: Kind = "type-II" if chosen else KINDS[self.approximation]
         self.log_evidence_ = LogEvidence(
             self._function.fit.log_evidence, kind=kind, of="y|X", fingerprint=rows.fingerprint
         )
