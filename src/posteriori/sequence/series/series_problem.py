@@ -38,8 +38,8 @@ KNOWN_SCALE = np.inf
 _VAGUE = 2.5
 #: Variances whose logarithms are further apart are as good as 0 beside each other.
 _FAR = 40.0
-#: Step of finite differences in numbers that are no scales.
-_STEP = 1e-4
+#: Step of forward differences in numbers that are no scales: slopes to some five digits, for one pass each.
+_STEP = 1e-6
 
 
 class SeriesProblem:
@@ -148,7 +148,7 @@ class SeriesProblem:
             1.0 if self.scales else (SHAPE + 0.5 * done.n_observed) / (RATE + 0.5 * done.quadratic)
         )
         slope = self._slope(variances, len(theta), 0.5 * (weight * score.fit - score.complexity))
-        return value, self._with_shapes(theta, slope, lambda d: log_marginal(d, self.shape))
+        return value, self._with_shapes(theta, value, slope, lambda d: log_marginal(d, self.shape))
 
     def profile_likelihood(self, theta: Array) -> tuple[float, Array]:
         """Return the largest log-likelihood over common scales, and its slope."""
@@ -157,7 +157,8 @@ class SeriesProblem:
         done = score.filtered
         weight = 1.0 / self.best_scale(done)
         slope = self._slope(variances, len(theta), 0.5 * (weight * score.fit - score.complexity))
-        return self._profile(done), self._with_shapes(theta, slope, self._profile)
+        value = self._profile(done)
+        return value, self._with_shapes(theta, value, slope, self._profile)
 
     def best_scale(self, done: FilteredSeries) -> float:
         """Return the most likely common scale σ²: q/(n − d) where d start values have no prior."""
@@ -187,13 +188,12 @@ class SeriesProblem:
             made[: self.n_ratios] = (towards - shares * towards.sum())[1:]
         return made
 
-    def _with_shapes(self, theta: Array, slope: Array, value: Any) -> Array:
+    def _with_shapes(self, theta: Array, value: float, slope: Array, value_of: Any) -> Array:
         """Add slopes in the numbers that are no scales, by differences."""
         for k in range(self.n_ratios, len(theta)):
-            step = np.zeros(len(theta))
-            step[k] = _STEP
-            up, down = (value(self.filter(theta + s)) for s in (step, -step))
-            slope[k] = (up - down) / (2.0 * _STEP)
+            near = theta.copy()
+            near[k] += _STEP
+            slope[k] = (value_of(self.filter(near)) - value) / _STEP
         return slope
 
 
