@@ -20,7 +20,6 @@ from posteriori.decomposition.factor_estimator import (
     factor_units,
 )
 from posteriori.estimators.estimator_rows import check_gappy_inputs
-from posteriori.estimators.least_widths import check_least_widths
 from posteriori.estimators.parameters import WHOLE, check_parameters, or_none
 from posteriori.inference.components.factor_beliefs import (
     FactorBeliefs,
@@ -28,6 +27,7 @@ from posteriori.inference.components.factor_beliefs import (
     learn_factor_beliefs,
 )
 from posteriori.inference.components.weak_factors import OFF
+from posteriori.mathematics.least_widths import check_least_widths
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.types import Array
 

@@ -28,8 +28,8 @@ from posteriori.density.smoothing_kernels import GivenKernel, SmoothingKernel, a
 from posteriori.distributions.composites.mixture import Mixture, MixtureFamily
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.estimator_rows import check_gappy_inputs, check_inputs, column_names
-from posteriori.estimators.least_widths import check_least_widths
 from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
+from posteriori.mathematics.least_widths import check_least_widths
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed

@@ -23,7 +23,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
-from posteriori.estimators.least_widths import check_least_widths, widen_covariances
 from posteriori.estimators.parameters import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
@@ -42,6 +41,7 @@ from posteriori.inference.gaps.normal_gaps import (
     seen_distances,
     seen_log_densities,
 )
+from posteriori.mathematics.least_widths import check_least_widths, widen_covariances
 from posteriori.numerics.lazy import optimize
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.rank import exceeds_rounding

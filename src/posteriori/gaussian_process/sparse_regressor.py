@@ -27,7 +27,7 @@ from posteriori.estimators.estimator_rows import (
     check_rows,
 )
 from posteriori.estimators.parameters import Constraint, check_parameters, one_of
-from posteriori.inference.processes.dense_process import noise_of
+from posteriori.inference.processes.dense_process import noise_variances
 from posteriori.inference.processes.inducing.inducing_features import SparseRows
 from posteriori.inference.processes.inducing.inducing_points import choose_points
 from posteriori.inference.processes.inducing.sparse_process import (
@@ -330,13 +330,13 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         given = None if noise_variance is None else check_noise_variance(noise_variance, len(x))
         if model.absolute:
             return np.zeros(len(x)) if given is None else given
-        own = noise_of(model.kernel, x, False)
+        own = noise_variances(model.kernel, x, False)
         return own if given is None else own * given
 
 
 def _noise_is_given(kernel: Kernel, rows: Rows) -> bool:
     """Tell whether rows bring noise of their own; refuse rows without any."""
-    if np.any(noise_of(kernel, rows.x[:1], False) > 0):
+    if np.any(noise_variances(kernel, rows.x[:1], False) > 0):
         return False
     if rows.variance is None:
         raise ValueError(

@@ -15,9 +15,9 @@ import numpy as np
 
 from posteriori.kernels.kernel import Kernel, Traced, check_points
 from posteriori.kernels.radial import check_values
+from posteriori.numerics.blocks.memory import require_memory
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.linalg import cholesky_jittered
-from posteriori.numerics.memory import require_memory
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import nonnegative, positive, real_matrix
 

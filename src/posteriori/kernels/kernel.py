@@ -26,7 +26,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from posteriori.numerics.blocks.block_sizes import IN_CACHE, rows_per_block
-from posteriori.numerics.memory import require_memory
+from posteriori.numerics.blocks.memory import require_memory
 from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import positive

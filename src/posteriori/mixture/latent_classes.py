@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from posteriori.estimators.estimator_rows import column_names
-from posteriori.estimators.least_widths import check_least_widths
 from posteriori.estimators.parameters import one_of
 from posteriori.inference.classes.column_checks import (
     check_kinds,
@@ -29,6 +28,7 @@ from posteriori.inference.mixtures.columns.latent_starts import Search
 from posteriori.inference.mixtures.columns.mixture_densities import ColumnDensities
 from posteriori.inference.mixtures.columns.mixture_learning import LearnedMixture, learn_classes
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
+from posteriori.mathematics.least_widths import check_least_widths
 from posteriori.mixture.latent_mixture import COMMON, LatentMixture, TableRows
 from posteriori.mixture.partition_questions import AsksForPartitions
 from posteriori.numerics.types import Array

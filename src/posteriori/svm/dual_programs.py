@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from posteriori.inference.margins.margin_program import MarginProgram, MarginSolution
+from posteriori.inference.margins.margin_solver import MarginProgram, MarginSolution
 from posteriori.mathematics.optimization import KKTReport
 from posteriori.numerics.types import Array, IntArray
 

@@ -16,7 +16,7 @@ from sklearn.base import OutlierMixin
 from posteriori.estimators.estimator_rows import check_rows
 from posteriori.estimators.parameters import POSITIVE, Constraint, check_parameters
 from posteriori.inference.margins.kernel_rows import rows_of
-from posteriori.inference.margins.margin_program import solve_margin_program
+from posteriori.inference.margins.margin_solver import solve_margin_program
 from posteriori.numerics.types import Array
 from posteriori.svm.dual_programs import certify, one_class_program
 from posteriori.svm.support_machine import SupportMachine

@@ -23,7 +23,7 @@ from posteriori.estimators.parameters import (
     or_none,
 )
 from posteriori.inference.margins.kernel_rows import rows_of
-from posteriori.inference.margins.margin_program import (
+from posteriori.inference.margins.margin_solver import (
     MarginProgram,
     MarginSolution,
     solve_margin_program,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.margins.kernel_rows import RowSource
-from posteriori.inference.margins.margin_program import (
+from posteriori.inference.margins.margin_solver import (
     MarginProgram,
     MarginSolution,
     solve_margin_program,

@@ -13,9 +13,9 @@ import numpy as np
 
 from posteriori.kernels.kernel import Kernel
 from posteriori.numerics.blocks.block_sizes import IN_CACHE, rows_per_block
+from posteriori.numerics.blocks.memory import require_memory
 from posteriori.numerics.lazy import lapack
 from posteriori.numerics.linalg import cholesky_jittered
-from posteriori.numerics.memory import require_memory
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array

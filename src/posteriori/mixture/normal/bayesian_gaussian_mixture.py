@@ -18,7 +18,6 @@ from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.estimators.least_widths import check_least_widths, widen_covariances
 from posteriori.estimators.parameters import POSITIVE, check_parameters, one_of, or_none
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
 from posteriori.inference.mixtures.mixture_rows import CompleteRows, MixtureRows
@@ -40,6 +39,7 @@ from posteriori.inference.mixtures.wishart_priors import (
     prior_in_units,
     table_spread,
 )
+from posteriori.mathematics.least_widths import check_least_widths, widen_covariances
 from posteriori.mixture.mixture_estimator import counted_rows
 from posteriori.mixture.normal.normal_mixture import (
     NormalDensities,

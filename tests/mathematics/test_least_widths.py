@@ -5,7 +5,7 @@ import pytest
 
 from posteriori.decomposition import BayesianFactorAnalysis, BayesianPCA
 from posteriori.density import KernelDensity, StudentDensity
-from posteriori.estimators.least_widths import widen_covariances
+from posteriori.mathematics.least_widths import widen_covariances
 from posteriori.mixture import BayesianGaussianMixture, LatentClasses
 
 
