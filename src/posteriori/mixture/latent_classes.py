@@ -176,9 +176,9 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         if not self._integrates():
             self._require_distinct(rows)
             self._refuse_constant(rows.x)
-        found = learn_classes(self._places, rows.x, rows.frequency, priors, search)
+        found = learn_classes(self._places, rows.x, rows.frequency, priors, search, widths)
         self.n_parameters_ = self.n_components * (found.n_parameters + 1) - 1
-        return found._replace(densities=found.densities.widened(widths))
+        return found
 
     def _cluster_model(self, x: Array) -> ClusterModel:
         if not self._integrates():

@@ -92,8 +92,9 @@ def learn_classes(
     frequency: Array | None,
     priors: Mapping[str, Any],
     search: Search,
+    widths: Array,
 ) -> LearnedMixture:
-    """Learn classes of rows whose columns are of given kinds."""
+    """Learn classes of rows whose columns are of given kinds; none of numbers is narrower than widths (D,)."""
     integrate = search.weights.concentration is not None
     model = class_model(places, x, frequency, priors, integrate)
     sums, ascent = climb_latent(model, x, frequency, search)
@@ -101,7 +102,7 @@ def learn_classes(
     carrier = sum(log_carrier(k, take_columns(x, at), frequency) for k, at in places.items())
     densities = {kind: part.densities for kind, part in learned.components.items()}
     return _found(sums, ascent, carrier, learned.bonus, search)._replace(
-        densities=ColumnDensities(places, densities),
+        densities=ColumnDensities(places, densities).widened(widths),
         beliefs={kind: part.posterior for kind, part in learned.components.items()},
         log_affinity=_class_affinities(learned.components) if integrate else None,
         n_parameters=sum(part.n_parameters for part in densities.values()),
