@@ -19,7 +19,6 @@ from posteriori.inference.processes.kernel_search import (
     maximize_evidence,
 )
 from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
-from posteriori.inference.processes.noise_parts import silenced
 from posteriori.inference.processes.process_rows import (
     ProcessRows,
     merge_rows,
@@ -237,7 +236,7 @@ def _pose(
     mean = mean_effects(kind, given.X, given.y, given.frequency)
     if kernel is None:
         kernel = _usual(rows, mean)
-    quiet = not (kernel.diagonal(rows.X) > silenced(kernel).diagonal(rows.X)).any()
+    quiet = not noise_of(kernel, rows.X, absolute=False).any()
     absolute = given.variance is not None and quiet
     refuse_contradictions(rows, given.y, noise_variances(kernel, rows.X, absolute))
     return _Problem(kernel, given, rows, mean, absolute)

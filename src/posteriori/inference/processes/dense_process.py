@@ -29,7 +29,7 @@ from posteriori.inference.processes.gram_factor import (
     pull_lower,
 )
 from posteriori.inference.processes.mean_effects import MeanEffects
-from posteriori.inference.processes.noise_parts import silenced, summands
+from posteriori.inference.processes.noise_parts import noise_diagonal, silenced, summands
 from posteriori.inference.processes.process_rows import ProcessRows
 from posteriori.kernels.kernel import Kernel
 from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
@@ -59,7 +59,7 @@ def noise_variances(kernel: Kernel, X: Array, absolute: bool) -> Array:
     """
     if absolute:
         return np.ones(len(X))
-    return np.maximum(kernel.diagonal(X) - silenced(kernel).diagonal(X), 0.0)
+    return noise_diagonal(kernel, X)
 
 
 class DenseProcess(NamedTuple):
@@ -221,8 +221,7 @@ def score_dense(
     heard, all_of_it = function.traced_diagonal(rows.X), kernel.traced_diagonal(rows.X)
     gradient = gradient + heard.pull(own)
     if not absolute:
-        n = np.maximum(all_of_it.value - heard.value, 0.0)
-        of_noise = own / rows.weight + rows.constant_slope(n)
+        of_noise = own / rows.weight + rows.constant_slope(noise_diagonal(kernel, rows.X))
         gradient = gradient + all_of_it.pull(of_noise) - heard.pull(of_noise)
     return solved.log_evidence, gradient
 

@@ -10,7 +10,7 @@ from posteriori.kernels.inner_products import White
 from posteriori.kernels.kernel import Kernel, OnColumns, Power, Product, Sum, Traced, Warped
 from posteriori.numerics.types import Array
 
-__all__ = ["noiseless", "silenced", "summands"]
+__all__ = ["noise_diagonal", "noiseless", "silenced", "summands"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,6 +43,25 @@ def silenced(kernel: Kernel) -> Kernel:
         case Warped(base, function):
             return Warped(silenced(base), function)
     return kernel
+
+
+def noise_diagonal(kernel: Kernel, X: Array) -> Array:
+    """Return the variance of the noise at points, (N,): what is on the diagonal of k(X) alone.
+
+    Examples
+    --------
+    >>> from posteriori.kernels import RBF
+    >>> noise_diagonal(RBF() + White(0.5), np.zeros((2, 1)))
+    array([0.5, 0.5])
+    """
+    match kernel:
+        case White():
+            return np.full(len(X), float(kernel.variance))
+        case Sum(members):
+            return np.sum([noise_diagonal(member, X) for member in members], axis=0)
+    if not any(isinstance(leaf, White) for leaf in kernel._leaves()):
+        return np.zeros(len(X))
+    return np.maximum(kernel.diagonal(X) - silenced(kernel).diagonal(X), 0.0)
 
 
 def noiseless(kernel: Kernel) -> Kernel | None:

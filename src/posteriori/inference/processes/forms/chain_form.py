@@ -64,7 +64,7 @@ class _Steps(NamedTuple):
     Attributes
     ----------
     chain : ScalarChain
-    emission : (T, D)
+    emission : (T, D) or (1, D)
         Of the function.
     variances : (1 + C,)
         Of the noise and of the terms; that of the mean is 1, and the last.
@@ -263,20 +263,19 @@ def _make_chain(seen: _Seen, X: Array, scale: Array, mean: MeanEffects) -> _Step
     for part, (columns, chain) in enumerate(zip(features, chains, strict=True), start=1):
         size, begin = len(chain.initial_cov), first
         for column in columns.T:
-            emission += [column, *[np.zeros(len(X))] * (size - 1)]
+            emission += [column, *[np.zeros(1)] * (size - 1)]
             moves.append((first, part, chain.transition))
             if chain.noise_cov.any():
                 noises.append((first, part, chain.noise_cov))
             starts.append((first, part, chain.initial_cov[None]))
             first += size
         blocks.append(slice(begin, first))
-    seen_by = np.column_stack(emission) if emission else np.zeros((len(X), 0))
+    seen_by = _side_by_side(emission)
     transition, _ = _entries(moves, len(gaps))
     noise, parts = _entries(noises, len(gaps))
     start, start_parts = _entries(starts, 1)
-    scaled = seen_by / scale[:, None]
     chain = ScalarChain(
-        emission=scaled[:1] if (scaled == scaled[:1]).all() else scaled,
+        emission=seen_by if (scale == 1.0).all() else seen_by / scale[:, None],
         transition=transition,
         noise=noise,
         parts=parts,
@@ -288,6 +287,13 @@ def _make_chain(seen: _Seen, X: Array, scale: Array, mean: MeanEffects) -> _Step
     )
     variances = np.append(seen.variances, np.ones(len(features) - len(seen.terms)))
     return _Steps(chain, seen_by, variances, blocks)
+
+
+def _side_by_side(columns: list[Array]) -> Array:
+    """Return columns (T,), or (1,) of one number for all, as a matrix with as few rows as it needs."""
+    if not columns:
+        return np.zeros((1, 0))
+    return np.stack(np.broadcast_arrays(*columns), axis=1)
 
 
 def _entries(blocks: list[tuple[int, int, Array]], steps: int) -> tuple[Entries, Array]:

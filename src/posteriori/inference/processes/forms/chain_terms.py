@@ -46,7 +46,9 @@ class ChainTerm(NamedTuple):
         return int(np.prod([_STATES[kernel.nu] for kernel in self.moving]))
 
     def features(self, X: Array) -> Array:
-        """Return what multiplies the copies of the chain, (N, M)."""
+        """Return what multiplies the copies of the chain, (N, M), or (1, 1) where nothing does."""
+        if not self.static:
+            return np.ones((1, 1))
         made = np.ones((len(X), 1))
         for kernel in self.static:
             made = (made[:, :, None] * kernel.features(X)[:, None, :]).reshape(len(X), -1)
