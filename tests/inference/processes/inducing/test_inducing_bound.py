@@ -6,7 +6,7 @@ import pytest
 from posteriori.inference.processes.inducing.inducing_bound import induced_evidence
 from posteriori.inference.processes.inducing.inducing_features import InducingFeatures, SparseRows
 from posteriori.inference.processes.inducing.inducing_points import choose_points
-from posteriori.inference.processes.inducing.inducing_statistics import InducedWeights, sum_inducing
+from posteriori.inference.processes.inducing.inducing_statistics import InducedWeights, add_up_rows
 from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
 from posteriori.inference.processes.noise_parts import silenced
 from posteriori.kernels import RBF, Linear, Matern, White
@@ -110,9 +110,9 @@ def test_sums_of_parts_add_up_whatever_the_mean_is_measured_by():
     first, second = rows.part(slice(0, 11)), rows.part(slice(11, None))
     means = [mean_effects("linear", part.x, part.y, part.frequency) for part in (first, second)]
     points = rows.x[:6]
-    whole = sum_inducing(InducingFeatures(kernel, points, LINES), rows, fitc=False)
+    whole = add_up_rows(InducingFeatures(kernel, points, LINES), rows, fitc=False)
     parts = [
-        sum_inducing(InducingFeatures(kernel, points, mean), part, fitc=False)
+        add_up_rows(InducingFeatures(kernel, points, mean), part, fitc=False)
         for mean, part in zip(means, (first, second), strict=True)
     ]
     both = parts[0].merge(parts[1]).around(LINES)
@@ -127,7 +127,7 @@ def test_moments_are_those_of_dense_matrices():
     kernel = 1.3 * RBF([1.0, 2.0]) + White(0.05)
     points, new = rows.x[:6], np.array([[0.3, -1.0], [4.0, 4.0]])
     model = InducingFeatures(kernel, points)
-    weights = InducedWeights.of(sum_inducing(model, rows, fitc=False))
+    weights = InducedWeights.of(add_up_rows(model, rows, fitc=False))
     mean, variance = weights.moments(model.of(new))
     # q(u) = N(m, S) with S = K (K + CᵀC/σ²)⁻¹ K, and f | u
     signal = 1.3 * RBF([1.0, 2.0])

@@ -28,9 +28,9 @@ from posteriori.inference.processes.inducing.inducing_features import (
 )
 from posteriori.inference.processes.inducing.inducing_statistics import (
     InducedWeights,
+    add_up_rows,
     over_blocks,
     row_noise,
-    sum_inducing,
 )
 from posteriori.kernels.kernel import Kernel
 from posteriori.numerics.linalg import symmetrize, weighted_gram
@@ -88,7 +88,7 @@ def induced_evidence(
     -----
     Costs O(N M²) and O(M²) memory beside the rows; with ``points`` 2D kernels more.
     """
-    sums, size = sum_inducing(model, rows, fitc=fitc), len(model.points)
+    sums, size = add_up_rows(model, rows, fitc=fitc), len(model.points)
     weights = InducedWeights.of(sums)
     second = _Pass(model, weights, fitc, points)
     slopes = second.over(rows)

@@ -35,7 +35,7 @@ from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array
 
-__all__ = ["InducedStatistics", "InducedWeights", "over_blocks", "row_noise", "sum_inducing"]
+__all__ = ["InducedStatistics", "InducedWeights", "over_blocks", "row_noise", "add_up_rows"]
 
 #: Rows from which on a second thread pays.
 _WORTH_THREADS = 2000
@@ -118,7 +118,7 @@ class InducedWeights(NamedTuple):
         return rows.features @ self.mean, rows.rest + np.einsum("np,np->n", spread, spread)
 
 
-def sum_inducing(model: InducingFeatures, rows: SparseRows, *, fitc: bool) -> InducedStatistics:
+def add_up_rows(model: InducingFeatures, rows: SparseRows, *, fitc: bool) -> InducedStatistics:
     """Return the sums over rows, in blocks of them.
 
     Parameters

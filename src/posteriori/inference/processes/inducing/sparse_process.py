@@ -20,8 +20,8 @@ from posteriori.inference.processes.inducing.inducing_points import choose_point
 from posteriori.inference.processes.inducing.inducing_statistics import (
     InducedStatistics,
     InducedWeights,
+    add_up_rows,
     over_blocks,
-    sum_inducing,
 )
 from posteriori.inference.processes.kernel_search import SearchedKernel
 from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
@@ -65,9 +65,7 @@ class SparseProcess(NamedTuple):
 
     def extended(self, rows: SparseRows) -> SparseProcess:
         """Return the process after further rows: the same as after all of them at once."""
-        sums = self.sums.merge(
-            sum_inducing(self._measured_as(self.sums.mean), rows, fitc=self.fitc)
-        )
+        sums = self.sums.merge(add_up_rows(self._measured_as(self.sums.mean), rows, fitc=self.fitc))
         return self._with(sums, self.moments.merge(_moments(rows)))
 
     def merge(self, other: SparseProcess) -> SparseProcess:
@@ -108,7 +106,7 @@ def start_sparse(
     """Return a process with a given kernel and points after its first rows."""
     moments = _moments(rows)
     model = InducingFeatures(kernel, points, _mean_of(mean_kind, moments), absolute=absolute)
-    return SparseProcess(model, mean_kind, fitc, sum_inducing(model, rows, fitc=fitc), moments)
+    return SparseProcess(model, mean_kind, fitc, add_up_rows(model, rows, fitc=fitc), moments)
 
 
 def learn_sparse(
