@@ -236,7 +236,7 @@ def _pose(
     mean = mean_effects(kind, given.X, given.y, given.frequency)
     if kernel is None:
         kernel = _usual(rows, mean)
-    quiet = not noise_of(kernel, rows.X, absolute=False).any()
+    quiet = not noise_variances(kernel, rows.X, absolute=False).any()
     absolute = given.variance is not None and quiet
     refuse_contradictions(rows, given.y, noise_variances(kernel, rows.X, absolute))
     return _Problem(kernel, given, rows, mean, absolute)
