@@ -12,7 +12,7 @@ import numpy as np
 from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.inference.processes.dense_process import Moments, noise_of
+from posteriori.inference.processes.dense_process import Moments, noise_variances
 from posteriori.inference.processes.forms.process_form import SolvedProcess
 from posteriori.inference.processes.noise_parts import summands
 from posteriori.inference.processes.process_rows import ProcessRows
@@ -95,8 +95,8 @@ class ProcessBelief(NamedTuple):
     def _noise(self, kernel: Kernel, X: Array, level: Array | float | None) -> Any:
         if level is None:
             # noise of their own is told of given targets only
-            return 0.0 if self.absolute else noise_of(kernel, X, False)
-        return level * noise_of(kernel, X, self.absolute) if np.any(level) else 0.0
+            return 0.0 if self.absolute else noise_variances(kernel, X, False)
+        return level * noise_variances(kernel, X, self.absolute) if np.any(level) else 0.0
 
     def _mixed(self, moments: list[Moments]) -> Any:
         means = np.stack([one.mean for one in moments], axis=-1)  # (M, Q, K)
@@ -110,8 +110,8 @@ class ProcessBelief(NamedTuple):
     def effects(self, X: Array) -> list[Effect]:
         """Return what is believed of the mean, if there is one, and of each summand."""
         each = [process.effects(X) for process in self.processes]
-        parts: list[Kernel | None] = list(summands(self.kernels[0]))
-        parts = [None] * (len(each[0]) - len(parts)) + parts
+        own = summands(self.kernels[0])
+        parts: list[Kernel | None] = [*[None] * (len(each[0]) - len(own)), *own]
         tiny = np.finfo(float).tiny
         found = []
         for part, moments in zip(parts, zip(*each, strict=True), strict=True):
@@ -171,7 +171,7 @@ class ProcessBelief(NamedTuple):
         """
         logs = []
         for kernel, process in zip(self.kernels, self.processes, strict=True):
-            noise = noise_of(kernel, rows.X, self.absolute)
+            noise = noise_variances(kernel, rows.X, self.absolute)
             logs.append(_left_out(process.left_out(), noise, rows, y, share))
         return -np.asarray(log_sum_exp(np.log(self.weights)[:, None] - np.array(logs), axis=0))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.inference.processes.dense_process import noise_of
+from posteriori.inference.processes.dense_process import noise_variances
 from posteriori.inference.processes.forms.choosing import choose_form
 from posteriori.inference.processes.mean_effects import NO_MEAN
 from posteriori.inference.processes.process_rows import merge_rows, refuse_contradictions
@@ -46,7 +46,7 @@ def log_evidence(kernel: Kernel, X: Any, y: Any, gradient: bool = True) -> Any:
     """
     x, targets = _check_targets(X, y)
     rows = merge_rows(x, targets)
-    refuse_contradictions(rows, targets, noise_of(kernel, rows.X, absolute=False))
+    refuse_contradictions(rows, targets, noise_variances(kernel, rows.X, absolute=False))
     form = choose_form(kernel, rows, NO_MEAN, absolute=False)
     value, slope = form.score(kernel) if gradient else (form.solve(kernel).log_evidence, None)
     evidence = LogEvidence(value, kind="exact", of="y|X", fingerprint=Fingerprint().update(targets))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.gaussian_process.process_belief import ProcessBelief
-from posteriori.inference.processes.dense_process import DenseProcess, noise_of
+from posteriori.inference.processes.dense_process import DenseProcess, noise_variances
 from posteriori.inference.processes.forms.choosing import choose_form
 from posteriori.inference.processes.forms.process_form import ProcessForm
 from posteriori.inference.processes.kernel_search import (
@@ -236,9 +236,9 @@ def _pose(
     mean = mean_effects(kind, given.X, given.y, given.frequency)
     if kernel is None:
         kernel = _usual(rows, mean)
-    quiet = not noise_of(kernel, rows.X, absolute=False).any()
+    quiet = not noise_variances(kernel, rows.X, absolute=False).any()
     absolute = given.variance is not None and quiet
-    refuse_contradictions(rows, given.y, noise_of(kernel, rows.X, absolute))
+    refuse_contradictions(rows, given.y, noise_variances(kernel, rows.X, absolute))
     return _Problem(kernel, given, rows, mean, absolute)
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from posteriori.inference.processes.dense_process import noise_of, score_dense, solve_dense
+from posteriori.inference.processes.dense_process import noise_variances, score_dense, solve_dense
 from posteriori.inference.processes.mean_effects import NO_MEAN, mean_effects
 from posteriori.inference.processes.process_rows import merge_rows
 from posteriori.kernels import RBF, Linear, Matern, Periodic, White
@@ -63,7 +63,7 @@ def test_noise_of_their_own_where_the_kernel_has_none():
     assert value == pytest.approx(plain_evidence(kernel, X, y, NO_MEAN, variance, True), rel=1e-10)
     expected = slopes(lambda k: plain_evidence(k, X, y, NO_MEAN, variance, True), kernel)
     assert gradient == pytest.approx(expected, rel=1e-6)
-    assert np.array_equal(noise_of(kernel, X, True), np.ones(len(X)))
+    assert np.array_equal(noise_variances(kernel, X, True), np.ones(len(X)))
 
 
 def test_frequencies_are_repeated_rows():

@@ -37,7 +37,7 @@ from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["DenseProcess", "Moments", "noise_of", "score_dense", "solve_dense"]
+__all__ = ["DenseProcess", "Moments", "noise_variances", "score_dense", "solve_dense"]
 
 
 class Moments(NamedTuple):
@@ -47,7 +47,7 @@ class Moments(NamedTuple):
     variance: Array
 
 
-def noise_of(kernel: Kernel, X: Array, absolute: bool) -> Array:
+def noise_variances(kernel: Kernel, X: Array, absolute: bool) -> Array:
     """Return the variance n of the noise at points, (N,): that of the kernel, or 1 where none is in it.
 
     Parameters
@@ -186,7 +186,7 @@ def solve_dense(
         Of the first of the rows.
     """
     function = silenced(kernel)
-    n = noise_of(kernel, rows.X, absolute)
+    n = noise_variances(kernel, rows.X, absolute)
     noise = n / rows.weight
     diagonal = function.diagonal(rows.X) + noise
     if earlier is None:
@@ -235,5 +235,5 @@ def _invert_mean(B: Array) -> tuple[Array, float]:
 def _log_density(half: Array, pulled: Array, log_det: float) -> float:
     """Return ln p of the means of targets, of all outputs."""
     rows, outputs = half.shape
-    quadratic = np.vdot(half, half) - np.vdot(pulled, pulled)
+    quadratic = float(np.vdot(half, half)) - float(np.vdot(pulled, pulled))
     return float(-0.5 * (outputs * (rows * LOG_2PI + log_det) + quadratic))

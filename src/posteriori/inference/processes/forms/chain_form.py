@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.processes.dense_process import Moments, noise_of, solve_dense
+from posteriori.inference.processes.dense_process import Moments, noise_variances, solve_dense
 from posteriori.inference.processes.forms.chain_terms import (
     ChainTerm,
     chain_terms,
@@ -131,7 +131,7 @@ class ChainForm(NamedTuple):
         function = noiseless(kernel)
         terms = () if function is None else chain_terms(function)
         assert terms is not None  # is_chain was asked
-        n = noise_of(kernel, self.rows.X, self.absolute)
+        n = noise_variances(kernel, self.rows.X, self.absolute)
         level = float(n.mean())
         return _Seen(terms, level, n / level if level else np.ones(len(n)))
 
@@ -208,7 +208,7 @@ class ChainProcess(NamedTuple):
 
     def left_out(self) -> Moments:
         """Return moments of the mean target at each input, given all others, noise included."""
-        noise = noise_of(self.kernel, self.rows.X, self.absolute) / self.rows.weight
+        noise = noise_variances(self.kernel, self.rows.X, self.absolute) / self.rows.weight
         if not noise.all():
             return self._dense().left_out()
         mean, variance = self.predict(self.rows.X)
@@ -274,7 +274,7 @@ def _make_chain(seen: _Seen, X: Array, scale: Array, mean: MeanEffects) -> _Step
     transition, _ = _entries(moves, len(gaps))
     noise, parts = _entries(noises, len(gaps))
     start, start_parts = _entries(starts, 1)
-    chain = ScalarChain(
+    scalar = ScalarChain(
         emission=seen_by if (scale == 1.0).all() else seen_by / scale[:, None],
         transition=transition,
         noise=noise,
@@ -286,7 +286,7 @@ def _make_chain(seen: _Seen, X: Array, scale: Array, mean: MeanEffects) -> _Step
         diffuse=np.zeros(first, dtype=bool),
     )
     variances = np.append(seen.variances, np.ones(len(features) - len(seen.terms)))
-    return _Steps(chain, seen_by, variances, blocks)
+    return _Steps(scalar, seen_by, variances, blocks)
 
 
 def _side_by_side(columns: list[Array]) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from posteriori.inference.processes.dense_process import noise_of
+from posteriori.inference.processes.dense_process import noise_variances
 from posteriori.inference.processes.forms.chain_form import ChainForm, is_chain
 from posteriori.inference.processes.forms.feature_form import FeatureForm, count_features
 from posteriori.inference.processes.forms.process_form import DenseForm, ProcessForm
@@ -37,6 +37,6 @@ def choose_form(
 def _has_few_features(kernel: Kernel, rows: ProcessRows, absolute: bool) -> bool:
     """Tell whether lines in M features, with slopes by differences, are cheaper than a factor."""
     features = count_features(kernel, rows.X.shape[1])
-    if features is None or not noise_of(kernel, rows.X, absolute).all():
+    if features is None or not noise_variances(kernel, rows.X, absolute).all():
         return False
     return features**2 * (2 * len(kernel.log_parameters) + 1) <= len(rows.X) ** 2

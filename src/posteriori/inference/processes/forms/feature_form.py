@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.processes.dense_process import Moments, noise_of
+from posteriori.inference.processes.dense_process import Moments, noise_variances
 from posteriori.inference.processes.mean_effects import MeanEffects
 from posteriori.inference.processes.noise_parts import noiseless, summands
 from posteriori.inference.processes.process_rows import ProcessRows
@@ -55,13 +55,14 @@ class FeatureForm(NamedTuple):
 
     def solve(self, kernel: Kernel) -> FeatureProcess:
         rows, mean = self.rows, self.mean
-        n = noise_of(kernel, rows.X, self.absolute)
+        n = noise_variances(kernel, rows.X, self.absolute)
         noise = n / rows.weight
         white = np.sqrt(noise)[:, None]
         design = np.hstack([mean.columns(rows.X), _features(kernel, rows.X)]) / white
         targets = (rows.y - mean.center) / white
         # a triangular factor of [Φ; I] keeps the digits that ΦᵀΦ would lose
-        upper = np.linalg.qr(np.vstack([design, np.eye(design.shape[1])]), mode="r")
+        stacked = np.vstack([design, np.eye(design.shape[1])])
+        upper: Array = np.linalg.qr(stacked, mode="r")  # type: ignore[assignment]
         root = triangular_inverse(np.ascontiguousarray(upper.T)).T  # S = RRᵀ
         weights = root @ (root.T @ (design.T @ targets))
         left = targets - design @ weights
