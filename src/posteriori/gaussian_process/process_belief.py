@@ -110,8 +110,8 @@ class ProcessBelief(NamedTuple):
     def effects(self, X: Array) -> list[Effect]:
         """Return what is believed of the mean, if there is one, and of each summand."""
         each = [process.effects(X) for process in self.processes]
-        parts: list[Kernel | None] = list(summands(self.kernels[0]))
-        parts = [None] * (len(each[0]) - len(parts)) + parts
+        own = summands(self.kernels[0])
+        parts: list[Kernel | None] = [*[None] * (len(each[0]) - len(own)), *own]
         tiny = np.finfo(float).tiny
         found = []
         for part, moments in zip(parts, zip(*each, strict=True), strict=True):

@@ -235,5 +235,5 @@ def _invert_mean(B: Array) -> tuple[Array, float]:
 def _log_density(half: Array, pulled: Array, log_det: float) -> float:
     """Return ln p of the means of targets, of all outputs."""
     rows, outputs = half.shape
-    quadratic = np.vdot(half, half) - np.vdot(pulled, pulled)
+    quadratic = float(np.vdot(half, half)) - float(np.vdot(pulled, pulled))
     return float(-0.5 * (outputs * (rows * LOG_2PI + log_det) + quadratic))

@@ -45,7 +45,7 @@ class ProcessRows(NamedTuple):
     X: Array
     y: Array
     weight: Array
-    count: Array
+    count: Array  # type: ignore[assignment]  # not how often an entry is in a tuple
     scatter: Array
     log_variance: float
     place: IntArray

@@ -274,7 +274,7 @@ def _make_chain(seen: _Seen, X: Array, scale: Array, mean: MeanEffects) -> _Step
     transition, _ = _entries(moves, len(gaps))
     noise, parts = _entries(noises, len(gaps))
     start, start_parts = _entries(starts, 1)
-    chain = ScalarChain(
+    scalar = ScalarChain(
         emission=seen_by if (scale == 1.0).all() else seen_by / scale[:, None],
         transition=transition,
         noise=noise,
@@ -286,7 +286,7 @@ def _make_chain(seen: _Seen, X: Array, scale: Array, mean: MeanEffects) -> _Step
         diffuse=np.zeros(first, dtype=bool),
     )
     variances = np.append(seen.variances, np.ones(len(features) - len(seen.terms)))
-    return _Steps(chain, seen_by, variances, blocks)
+    return _Steps(scalar, seen_by, variances, blocks)
 
 
 def _side_by_side(columns: list[Array]) -> Array:

@@ -61,7 +61,8 @@ class FeatureForm(NamedTuple):
         design = np.hstack([mean.columns(rows.X), _features(kernel, rows.X)]) / white
         targets = (rows.y - mean.center) / white
         # a triangular factor of [Φ; I] keeps the digits that ΦᵀΦ would lose
-        upper = np.linalg.qr(np.vstack([design, np.eye(design.shape[1])]), mode="r")
+        stacked = np.vstack([design, np.eye(design.shape[1])])
+        upper: Array = np.linalg.qr(stacked, mode="r")  # type: ignore[assignment]
         root = triangular_inverse(np.ascontiguousarray(upper.T)).T  # S = RRᵀ
         weights = root @ (root.T @ (design.T @ targets))
         left = targets - design @ weights
