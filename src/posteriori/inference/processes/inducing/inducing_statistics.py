@@ -72,7 +72,8 @@ class InducedStatistics(NamedTuple):
         """Return the sums over the rows of both."""
         moved = other.around(self.mean)
         pairs: Any = zip(self[:-1], moved[:-1], strict=True)
-        return InducedStatistics(*[a + b for a, b in pairs], self.mean)
+        added: Any = (*(a + b for a, b in pairs), self.mean)
+        return InducedStatistics(*added)
 
     def around(self, mean: MeanEffects) -> InducedStatistics:
         """Return the sums with other columns of the mean, and another level taken off."""
