@@ -235,9 +235,9 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         """Return the kernel, its points, and how many evaluations they took."""
         wanted = self._wanted(rows.x)
         if self.hyperparameters == "fixed" and not self.move_points:
-            given = isinstance(wanted, np.ndarray)
-            points = wanted if given else choose_points(silenced(kernel), rows.x, wanted)
-            return kernel, np.asarray(points), 0
+            if isinstance(wanted, int):
+                wanted = choose_points(silenced(kernel), rows.x, wanted)
+            return kernel, wanted, 0
         mean = mean_effects(self.mean, rows.x, rows.y, rows.frequency)
         search = partial(
             maximize_evidence,

@@ -54,8 +54,8 @@ class InducedStatistics(NamedTuple):
         Σ ln d.
     rest : float
         Σ ρ/d; 0 of FITC.
-    count : float
-        Of rows.
+    rows : float
+        How many there are.
     mean : MeanEffects
         Whose columns come last, and whose centre was taken off the targets.
     """
@@ -65,14 +65,15 @@ class InducedStatistics(NamedTuple):
     square: float
     log_noise: float
     rest: float
-    count: float
+    rows: float
     mean: MeanEffects
 
     def merge(self, other: InducedStatistics) -> InducedStatistics:
         """Return the sums over the rows of both."""
         moved = other.around(self.mean)
-        added = (a + b for a, b in zip(self[:-1], moved[:-1], strict=True))
-        return InducedStatistics(*added, self.mean)
+        pairs: Any = zip(self[:-1], moved[:-1], strict=True)
+        added: Any = (*(a + b for a, b in pairs), self.mean)
+        return InducedStatistics(*added)
 
     def around(self, mean: MeanEffects) -> InducedStatistics:
         """Return the sums with other columns of the mean, and another level taken off."""
@@ -109,7 +110,7 @@ class InducedWeights(NamedTuple):
         mean = root.T @ (root @ sums.pull)
         log_det = -2.0 * float(np.log(np.diagonal(root)).sum())
         misfit = sums.square - float(sums.pull @ mean)
-        total = sums.count * LOG_2PI + sums.log_noise + log_det + misfit + sums.rest
+        total = sums.rows * LOG_2PI + sums.log_noise + log_det + misfit + sums.rest
         return cls(mean, root, -0.5 * total)
 
     def moments(self, rows: InducedRows) -> tuple[Array, Array]:
@@ -177,13 +178,15 @@ def _blocks(rows: slice, width: int) -> Iterator[slice]:
 
 def _turn(size: int, old: MeanEffects, new: MeanEffects) -> tuple[Array, int]:
     """Return T with (features with new columns) = (features with old ones) T, and the level's place."""
-    turn, lines = np.eye(size), 0 if old.input_scale is None else len(old.input_scale)
-    first, ratio = size - 1 - lines, new.spread / old.spread
+    turn, ratio = np.eye(size), new.spread / old.spread
+    if old.input_center is None or old.input_scale is None:
+        turn[-1, -1] = ratio
+        return turn, size - 1
+    assert new.input_center is not None  # both have lines
+    assert new.input_scale is not None
+    first = size - 1 - len(old.input_scale)
+    scale, places = ratio / new.input_scale, np.arange(first + 1, size)
     turn[first, first] = ratio
-    if lines:
-        assert old.input_center is not None  # both have lines
-        assert new.input_center is not None
-        scale, places = ratio / new.input_scale, np.arange(first + 1, size)
-        turn[places, places] = scale * old.input_scale
-        turn[first, places] = scale * (old.input_center - new.input_center)
+    turn[places, places] = scale * old.input_scale
+    turn[first, places] = scale * (old.input_center - new.input_center)
     return turn, first
