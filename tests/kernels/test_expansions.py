@@ -19,7 +19,7 @@ from posteriori.kernels import (
     White,
     mercer_expansion,
 )
-from posteriori.kernels.radial_spectra import draw_frequencies
+from posteriori.kernels.random_frequencies import draw_frequencies
 from tests.kernels.kernel_cases import CASES, points
 
 

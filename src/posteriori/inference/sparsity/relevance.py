@@ -131,10 +131,18 @@ def prices_of_columns(d: int) -> Array:
     return np.maximum(np.log((d - k) / (k + 1.0)), 0.0)
 
 
-def find_relevance(problem: RelevanceProblem, start: Array) -> Relevance:
-    """Climb the evidence from prior variances ``start`` (D,)."""
+def find_relevance(
+    problem: RelevanceProblem, start: Array, rounds: int = _MOST_ROUNDS
+) -> Relevance:
+    """Climb the evidence from prior variances ``start`` (D,), for so many rounds at most.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When variances still move after all rounds that there may be; who asks for fewer goes on later.
+    """
     u, state = start.copy(), _evaluate(problem, start)
-    for n_iter in range(1, _MOST_ROUNDS + 1):
+    for n_iter in range(1, rounds + 1):
         before = state.height
         for _ in range(_SWEEPS_PER_ROUND):
             u = _sweep(problem, u, state)
@@ -142,11 +150,12 @@ def find_relevance(problem: RelevanceProblem, start: Array) -> Relevance:
         u, state = _newton(problem, u, state)
         if state.height - before < _GAIN * max(1.0, abs(before)) and _settled(problem, u, state):
             return _finish(problem, u, state, n_iter, True)
-    warnings.warn(
-        f"relevances still move after {n_iter} rounds. Drop columns that repeat one another.",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
+    if rounds == _MOST_ROUNDS:
+        warnings.warn(
+            f"relevances still move after {n_iter} rounds. Drop columns that repeat one another.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return _finish(problem, u, state, n_iter, False)
 
 

@@ -25,6 +25,9 @@ from posteriori.numerics.types import Array
 
 __all__ = ["RelevanceBound", "mean_polya_gamma", "raise_relevance_bound"]
 
+#: Rounds of variances for each ξ: more would climb a bound that is about to move.
+_ROUNDS = 2
+
 
 class RelevanceBound(NamedTuple):
     """Prior variances and a belief about weights of the highest bound.
@@ -80,7 +83,7 @@ def raise_relevance_bound(
     while bound - before >= tol and n_iter < max_iter:
         n_iter += 1
         problem = _problem(columns, sign, xi)
-        found = find_relevance(problem, u)
+        found = find_relevance(problem, u, _ROUNDS)
         u, before, bound = found.variances, bound, found.log_evidence
         kept, mean, cov = _belief(problem, found)
         some = columns[:, kept]

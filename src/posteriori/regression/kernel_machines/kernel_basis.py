@@ -21,7 +21,7 @@ from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.kernel_choice import choose_kernel
 from posteriori.estimators.parameters import WHOLE, check_parameters, one_of
 from posteriori.kernels.expansions import mercer_expansion
-from posteriori.kernels.radial_spectra import draw_frequencies
+from posteriori.kernels.random_frequencies import draw_frequencies
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array
 
