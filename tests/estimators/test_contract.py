@@ -78,6 +78,12 @@ from posteriori.sequence import (
     HiddenMarkovClassifier,
     HiddenMarkovModel,
 )
+from posteriori.svm import (
+    LinearSupportVector,
+    OneClassSupportVector,
+    SupportVectorClassifier,
+    SupportVectorRegressor,
+)
 from posteriori.tree import (
     BayesianTreeClassifier,
     BayesianTreeRegressor,
@@ -219,6 +225,10 @@ ROWS = [
     ),
     Row(HiddenMarkovModel(2, random_state=0), "numbers", {c.HasEvidence}),
     Row(FactorialHiddenMarkovModel((2, 2), random_state=0), "numbers", set()),
+    Row(SupportVectorClassifier(), "labels", {c.ScoresClasses}),
+    Row(SupportVectorRegressor(), "numbers", set()),
+    Row(OneClassSupportVector(), "numbers", {c.ScoresClasses}),
+    Row(LinearSupportVector(random_state=0), "labels", {c.ScoresClasses}),
     Row(KMeans(3, random_state=0), "numbers", set()),
     Row(KMedians(3, random_state=0), "numbers", set()),
     Row(KMedoids(3), "numbers", set()),

@@ -5,6 +5,6 @@ from posteriori.svm.support_classifier import (
 )
 from posteriori.svm.support_regressor import SupportVectorRegressor as SupportVectorRegressor
 from posteriori.svm.two_classes import (
-    Inseparable as Inseparable,
+    InseparableError as InseparableError,
     TwoClassMachine as TwoClassMachine,
 )

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import OutlierMixin
+from sklearn.utils.validation import _num_samples
 
 from posteriori.estimators.estimator_rows import check_rows
 from posteriori.estimators.parameters import POSITIVE, Constraint, check_parameters
@@ -84,7 +85,7 @@ class OneClassSupportVector(OutlierMixin, SupportMachine):
             How often rows count; those with 0 are left out.
         """
         check_parameters(self)
-        rows = check_rows(self, X, np.zeros(_length(X)), sample_weight=sample_weight)
+        rows = check_rows(self, X, np.zeros(_num_samples(X)), sample_weight=sample_weight)
         self._choose_kernel(rows.x, rows.frequency)
         cost = np.ones(len(rows.x)) if rows.frequency is None else rows.frequency
         program = one_class_program(cost, float(self.nu) * cost.sum())
@@ -113,7 +114,3 @@ class OneClassSupportVector(OutlierMixin, SupportMachine):
     def predict(self, X: Any) -> Array:
         """Return 1 for rows like those learned from, −1 for others."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
-
-
-def _length(X: Any) -> int:
-    return X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)

@@ -26,13 +26,19 @@ from posteriori.mathematics.optimization import KKTReport
 from posteriori.numerics.types import Array
 from posteriori.svm.dual_programs import certify, class_sum_program, classifier_program
 
-__all__ = ["Inseparable", "TwoClassMachine", "divide_classes", "divide_hulls", "divide_with_nu"]
+__all__ = [
+    "InseparableError",
+    "TwoClassMachine",
+    "divide_classes",
+    "divide_hulls",
+    "divide_with_nu",
+]
 
 #: Squared distance of the hulls, as a share of the largest k(x, x), below which they touch.
 _TOUCH = 1e-12
 
 
-class Inseparable(ValueError):
+class InseparableError(ValueError):
     """No plane divides the classes.
 
     Attributes
@@ -119,7 +125,7 @@ def divide_hulls(t: Array, source: RowSource, *, tol: float, cache_size: float) 
 
     Raises
     ------
-    Inseparable
+    InseparableError
         Where no plane does.
     """
     cost, size = np.ones(len(t)), float(source.diagonal.max())
@@ -141,10 +147,10 @@ def divide_hulls(t: Array, source: RowSource, *, tol: float, cache_size: float) 
     return _rescaled(t, np.full(len(t), np.inf), solution, half, -middle / half)
 
 
-def _refusal(multipliers: Array) -> Inseparable:
+def _refusal(multipliers: Array) -> InseparableError:
     rows = np.flatnonzero(multipliers > 0)
     shown = ", ".join(map(str, rows[:6])) + (", …" if len(rows) > 6 else "")
-    return Inseparable(
+    return InseparableError(
         f"C=inf asks for a plane between the classes and there is none: rows {shown} make the same point "
         "of both hulls (their weights are the error's multipliers); use a finite C or another kernel",
         multipliers,

@@ -5,8 +5,9 @@ r"""Linear machines by descent along one coordinate of the dual at a time.
 
 has the dual :math:`\min_a \frac12|w|^2 + \frac12\sum d_na_n^2 - \sum(1 - y_nb)a_n`, :math:`w = \sum a_ny_nx_n`,
 :math:`0\le a\le U`, with U = c, d = 0 for the hinge and U = ∞, d = 1/2c for its square. A step in one :math:`a_n`
-costs one row. An intercept that is not penalised is where :math:`\sum a_ny_n = 0`: the derivative of the
-minimum in b, which only falls.
+costs one row. A penalised intercept is the weight of a column of ones. One that is free moves towards its place
+:math:`b'`, at a price :math:`(b - b')^2/2\sigma` that vanishes when it has arrived: the weight of a column
+:math:`\sqrt\sigma`, around a centre that follows (R. T. Rockafellar's proximal point).
 
 Reference: C.-J. Hsieh & others, "A dual coordinate descent method for large-scale linear SVM", 2008.
 """
@@ -18,13 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.numerics.compilation import compiled_beside
-from posteriori.numerics.lazy import optimize
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["LinearMachine", "LinearRows", "solve_linear_machine"]
 
-#: Passes between two values of a free intercept at most, and values at most.
-_VALUES = 60
+#: Centres of a free intercept at most.
+_CENTRES = 200
 
 
 class LinearRows(NamedTuple):
@@ -117,42 +117,23 @@ def solve_linear_machine(
     """
     upper = np.full(len(y), np.inf) if squared else cost
     bend = 0.5 / cost if squared else np.zeros(len(y))
-    square = rows.squares() + bend + penalised  # curvature along each a
-    a, w = np.zeros(len(y)), np.zeros(rows.width + 1)
-    seed, done = int(rng.integers(1, 2**31)), 0
-    converged = True
-
-    def balance(b: float) -> float:
-        """Return Σ aₙyₙ where b is given: minus the derivative of the minimum in b."""
-        nonlocal done, converged
+    squares = rows.squares()
+    column = 1.0 if penalised else float(np.sqrt(squares.mean() + 1.0))
+    curvature = squares + column**2 + bend  # along each a
+    a, w, center = np.zeros(len(y)), np.zeros(rows.width + 1), 0.0
+    seed, done, gap, moved = int(rng.integers(1, 2**31)), 0, np.inf, np.inf
+    for _ in range(1 if penalised else _CENTRES):
         passes, gap = _descend(
-            rows.values, rows.columns, rows.starts, y, upper, bend, square, a, w, b, penalised, tol, max_iter, seed
+            rows.values, rows.columns, rows.starts, y, upper, bend, curvature, a, w, center, column, tol,
+            max_iter - done, seed + done,
         )  # fmt: skip
-        done, converged = max(done, passes), converged and gap <= tol
-        return float(a @ y)
-
-    if penalised:
-        balance(0.0)
-        return LinearMachine(w[:-1].copy(), float(w[-1]), a, done, converged)
-    bias = _root(balance, tol * cost.sum() / len(y))
-    return LinearMachine(w[:-1].copy(), bias, a, done, converged)
-
-
-def _root(falling: Any, tol: float) -> float:
-    """Return where a falling function is 0 to ``tol``, or to rounding in its argument."""
-    value, low, high = falling(0.0), 0.0, 0.0
-    if abs(value) <= tol:
-        return 0.0
-    step = 1.0 if value > 0 else -1.0
-    while abs(value) > tol and (value > 0) == (step > 0):
-        low, high = high, high + step
-        value, step = falling(high), 2.0 * step
-    if abs(value) <= tol:
-        return high
-    ends = sorted((low, high))
-    found = optimize.brentq(falling, *ends, xtol=1e-10, rtol=1e-12, maxiter=_VALUES, disp=False)
-    falling(found)
-    return float(found)
+        done += passes
+        moved = column * float(w[-1])
+        if penalised or abs(moved) <= tol or done >= max_iter:
+            break
+        center += moved
+    arrived = gap <= tol and (penalised or abs(moved) <= tol)
+    return LinearMachine(w[:-1].copy(), center + column * float(w[-1]), a, done, arrived)
 
 
 @compiled_beside
@@ -163,18 +144,18 @@ def _descend(
     y: Array,
     upper: Array,
     bend: Array,
-    square: Array,
+    curvature: Array,
     a: Array,
     w: Array,
-    b: float,
-    penalised: bool,
+    center: float,
+    column: float,
     tol: float,
     most: int,
     seed: int,
 ) -> tuple[int, float]:
     """Pass over the rows in random order until their projected gradients agree; return passes and gap.
 
-    w, whose last entry is the weight of a column of ones, and a are changed in place.
+    w, whose last entry is the weight of the intercept's column, and a are changed in place.
     """
     count, dense, last = len(y), len(columns) == 0, len(w) - 1
     gap = np.inf
@@ -191,24 +172,19 @@ def _descend(
         for _ in range(count):
             n = (n + stride) % count
             first, end = starts[n], starts[n + 1]
-            score = b
+            score = center + column * w[last]
             if dense:
                 for k in range(first, end):
                     score += values[k] * w[k - first]
             else:
                 for k in range(first, end):
                     score += values[k] * w[columns[k]]
-            if penalised:
-                score += w[last]
             slope = y[n] * score - 1.0 + bend[n] * a[n]
             if (a[n] <= 0.0 and slope >= 0.0) or (a[n] >= upper[n] and slope <= 0.0):
                 least, largest = min(least, 0.0), max(largest, 0.0)
                 continue
             least, largest = min(least, slope), max(largest, slope)
-            if square[n] > 0.0:
-                new = min(max(a[n] - slope / square[n], 0.0), upper[n])
-            else:
-                new = 0.0 if slope > 0.0 else upper[n]
+            new = min(max(a[n] - slope / curvature[n], 0.0), upper[n])
             step = (new - a[n]) * y[n]
             a[n] = new
             if dense:
@@ -217,8 +193,7 @@ def _descend(
             else:
                 for k in range(first, end):
                     w[columns[k]] += step * values[k]
-            if penalised:
-                w[last] += step
+            w[last] += step * column
         gap = largest - least
         if gap <= tol:
             return passes + 1, gap

@@ -39,8 +39,8 @@ def rows_of(kernel: Kernel | str, X: Array) -> RowSource:
         return _GramRows(X)
     if isinstance(kernel, RBF):
         x, half = _in_units(kernel, X, X)
-        if half.max(initial=0.0) <= _MODERATE:
-            return _GaussianRows(x, half)
+        moderate = half.max(initial=0.0) <= _MODERATE
+        return _GaussianRows(x, half) if moderate else _KernelRows(RBF(1.0), x)
     return _KernelRows(kernel, X)
 
 
@@ -56,6 +56,7 @@ def kernel_products(kernel: Kernel, X: Array, Z: Array, weights: Array) -> Array
     if gaussian:
         (x, half_x), (z, half_z) = _in_units(kernel, X, Z), _in_units(kernel, Z, Z)
         gaussian = max(half_x.max(initial=0.0), half_z.max(initial=0.0)) <= _MODERATE
+        kernel, X, Z = RBF(1.0), x, z
     products = np.empty((len(X), weights.shape[1]))
 
     def fill(rows: slice) -> None:
