@@ -53,7 +53,7 @@ __all__ = ["GaussianProcessClassifier"]
 #: rare.
 _SPREAD = 2.0
 
-#: Variances, scales and their like are at most so many times what is usual.
+#: The variance of a function is at most so many times what is usual.
 _LARGEST = 100.0
 
 
@@ -223,7 +223,9 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
     def _bounds(self, kernel: Kernel, x: Array) -> SearchBounds:
         """Return bounds from the data; classes that a function tells apart surely want it without end."""
         bounds = default_bounds(kernel, x, np.full(len(x), _SPREAD))
-        high = np.minimum(bounds.high, bounds.center + np.log(_LARGEST))
+        size = np.array([name.endswith(".value") for name in kernel.parameter_names], dtype=bool)
+        most = np.where(size, bounds.center + np.log(_LARGEST), np.inf)
+        high = np.minimum(bounds.high, most)
         return bounds._replace(high=np.maximum(high, kernel.log_parameters))
 
     def _likelihood(self, rows: LabelledRows) -> LatentLikelihood:
