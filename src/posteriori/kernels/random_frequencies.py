@@ -77,14 +77,15 @@ def draw_frequencies(
         case OnColumns():
             some = draw_frequencies(kernel.base, len(kernel.columns), size, rng)
             omega = np.zeros((size, dimension))
-            np.add.at(omega, (slice(None), list(kernel.columns)), some.omega)
+            for place, column in enumerate(kernel.columns):  # which may stand there twice
+                omega[:, column] += some.omega[:, place]
             return Frequencies(some.height, omega)
     return _draw_radial(kernel, dimension, size, rng)
 
 
 def _draw_radial(kernel: Any, dimension: int, size: int, rng: np.random.Generator) -> Frequencies:
     """Return normal frequencies of random width."""
-    height, scale = 1.0, getattr(kernel, "scale", None)
+    height, scale = 1.0, getattr(kernel, "scale", 1.0)
     match kernel:
         case RBF():
             width = np.ones(size)
@@ -115,6 +116,5 @@ def _mix(parts: list[Frequencies], rng: np.random.Generator) -> Frequencies:
 
 def _add(parts: list[Frequencies]) -> Frequencies:
     """Return sums of frequencies: their laws are symmetric, so the mean of cos(a + b) is that of cos a cos b."""
-    return Frequencies(
-        float(np.prod([part.height for part in parts])), sum(part.omega for part in parts)
-    )
+    height = float(np.prod([part.height for part in parts]))
+    return Frequencies(height, np.sum([part.omega for part in parts], axis=0))

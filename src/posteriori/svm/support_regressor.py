@@ -142,7 +142,7 @@ class SupportVectorRegressor(RegressorMixin, SupportMachine):
     def _solve(self, x: Array, y: Array, cost: Array) -> tuple[MarginProgram, MarginSolution]:
         """Return the program of the tube and its solution; ``epsilon_`` is set."""
         source = rows_of(self.kernel_, x)
-        options = {"tol": float(self.tol), "cache_size": float(self.cache_size)}
+        options: dict[str, Any] = {"tol": float(self.tol), "cache_size": float(self.cache_size)}
         if self.nu is None:
             self.epsilon_ = float(self.epsilon)
             program = regressor_program(y, cost, self.epsilon_)

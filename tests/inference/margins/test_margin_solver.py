@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from posteriori.inference.margins.margin_solver import MarginProgram, solve_margin_program
 from scipy.optimize import minimize
 
 from posteriori.inference.margins.kernel_rows import RowCache, kernel_products, rows_of
+from posteriori.inference.margins.margin_solver import MarginProgram, solve_margin_program
 from posteriori.kernels import RBF, Linear, Matern, White
 from posteriori.numerics.warnings import ConvergenceWarning
 

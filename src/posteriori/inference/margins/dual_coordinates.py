@@ -165,8 +165,7 @@ def _descend(
         # each pass begins elsewhere and goes on in strides that have no divisor in common with the number of rows
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         n = np.int64(state >> np.uint64(33)) % count
-        stride = np.int64((state >> np.uint64(7)) & np.uint64(0x3FFFFFFF)) % count
-        stride = stride if stride > 0 else 1
+        stride = 1 + np.int64((state >> np.uint64(7)) & np.uint64(0x3FFFFFFF)) % count
         while _divisor(stride, count) != 1:
             stride += 1
         for _ in range(count):
@@ -201,7 +200,7 @@ def _descend(
 
 
 @compiled_beside
-def _divisor(p: int, q: int) -> int:
+def _divisor(p: Any, q: int) -> Any:
     """Return the greatest common divisor."""
     while q:
         p, q = q, p % q

@@ -52,8 +52,8 @@ def kernel_products(kernel: Kernel, X: Array, Z: Array, weights: Array) -> Array
     X, Z : (N, D), (M, D)
     weights : (M, J)
     """
-    gaussian = isinstance(kernel, RBF)
-    if gaussian:
+    gaussian = False
+    if isinstance(kernel, RBF):
         (x, half_x), (z, half_z) = _in_units(kernel, X, Z), _in_units(kernel, Z, Z)
         gaussian = max(half_x.max(initial=0.0), half_z.max(initial=0.0)) <= _MODERATE
         kernel, X, Z = RBF(1.0), x, z

@@ -79,7 +79,7 @@ def raise_relevance_bound(
     Costs O(N²(N + D)) a step.
     """
     u, xi, n_iter = np.zeros(columns.shape[1]), np.zeros(len(columns)), 0
-    before, bound = -np.inf, -np.finfo(np.float64).max
+    before, bound = -np.inf, -float(np.finfo(np.float64).max)
     while bound - before >= tol and n_iter < max_iter:
         n_iter += 1
         problem = _problem(columns, sign, xi)
