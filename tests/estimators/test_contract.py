@@ -46,7 +46,11 @@ from posteriori.ensemble import (
     RandomForestRegressor,
 )
 from posteriori.estimators import contract as c
-from posteriori.gaussian_process import GaussianProcessRegressor
+from posteriori.gaussian_process import (
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    SparseGaussianProcessRegressor,
+)
 from posteriori.mixture import (
     BayesianGaussianMixture,
     GaussianMixture,
@@ -223,6 +227,8 @@ ROWS = [
         "numbers",
         {c.PredictsDistributions, c.HasEvidence, c.DrawsTargets},
     ),
+    Row(SparseGaussianProcessRegressor(), "numbers", {c.PredictsDistributions, c.HasEvidence}),
+    Row(GaussianProcessClassifier(), "labels", CLASSES),
     Row(HiddenMarkovModel(2, random_state=0), "numbers", {c.HasEvidence}),
     Row(FactorialHiddenMarkovModel((2, 2), random_state=0), "numbers", set()),
     Row(SupportVectorClassifier(), "labels", {c.ScoresClasses}),

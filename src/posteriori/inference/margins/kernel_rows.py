@@ -21,7 +21,6 @@ _WORTH_THREADS = 1 << 17
 
 #: |x|²/2 in units of the scale up to which inner products give squared distances to ten digits.
 _MODERATE = 1e5
-STATS = [0, 0, 0]
 
 
 class RowSource(Protocol):
