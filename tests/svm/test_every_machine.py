@@ -33,7 +33,7 @@ def expected_failures(estimator):
         SupportVectorRegressor(tol=1e-10),
         SupportVectorRegressor(nu=0.5),
         OneClassSupportVector(tol=1e-10),
-        LinearSupportVector(tol=1e-8, max_iter=100_000, random_state=0),
+        LinearSupportVector(tol=1e-10, max_iter=100_000, random_state=0),
         LinearSupportVector(loss="squared hinge", intercept="penalised", max_iter=100_000),
     ],
     expected_failures,
