@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
@@ -102,12 +103,12 @@ class Relevance(NamedTuple):
 
 
 class _State(NamedTuple):
-    """What the columns say at u, with C = RRᵀ: no matrix has D rows and D columns.
+    """What the columns say at u: no matrix has D rows and D columns.
 
     Attributes
     ----------
-    columns : (K, D)
-        G = R⁻¹X; columns of GᵀG = XᵀC⁻¹X are made when they are needed.
+    columns : (K + M, D)
+        G with GᵀG = XᵀC⁻¹X, whose columns are made when they are needed; M columns stay.
     inner : (D,)
         s, the diagonal of XᵀC⁻¹X.
     outer : (D,)
@@ -179,12 +180,14 @@ def _cost(problem: RelevanceProblem, u: Array) -> float:
 def _evaluate(problem: RelevanceProblem, u: Array) -> _State:
     """Recompute everything from u, so that rank-one updates cannot drift."""
     f, kept = problem.factor, u > 0
-    rows = np.concatenate([(f[:, kept] * np.sqrt(u[kept])).T, np.eye(len(f))])
-    root = np.asarray(np.linalg.qr(rows, mode="r")).T  # C = RRᵀ without squaring
-    solved = np.linalg.solve(root, np.column_stack([f, problem.target]))
+    # C = I + QS²Qᵀ: along Q it is 1 + s², and beside Q it is 1
+    q, s, _ = scipy_linalg.svd(f[:, kept] * np.sqrt(u[kept]), full_matrices=False)
+    both = np.column_stack([f, problem.target])
+    along = q.T @ both
+    solved = np.concatenate([along / np.hypot(1.0, s)[:, None], both - q @ along])
     columns, target = solved[:, :-1], solved[:, -1]
     misfit = problem.rest + float(target @ target)
-    log_det = 2.0 * float(np.log(np.abs(np.diagonal(root))).sum())
+    log_det = 2.0 * float(np.log(np.hypot(1.0, s)).sum())
     n = problem.rows
     fit = misfit if problem.known_noise else n * (LOG_2PI + np.log(misfit / n) + 1.0)
     height = -0.5 * fit - 0.5 * log_det + problem.log_constant - _cost(problem, u)
