@@ -32,7 +32,7 @@ def dual_objective(machine, gram_of) -> float:
 
 
 def with_kernel(count: int, rounds: int) -> list[Comparison]:
-    from sklearnex.svm import SVC as IntelSVC
+    from sklearnex import svm as intel
 
     X, y = some_rows(count, 20)
     new = X + 0.01

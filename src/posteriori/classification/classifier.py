@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.class_probabilities import ClassProbabilities
 from posteriori.mathematics.geometry import Boundary, Hyperplane, LevelSet
 from posteriori.numerics.types import Array
 
-__all__ = ["ProbabilisticClassifier", "class_pair", "linear_boundary"]
+__all__ = ["ProbabilisticClassifier", "ScoringClassifier", "class_pair", "linear_boundary"]
 
 
 class ProbabilisticClassifier(ClassProbabilities):
@@ -35,6 +36,37 @@ class ProbabilisticClassifier(ClassProbabilities):
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             log_p = self.predict_log_proba(x)
         return log_p[:, b] - log_p[:, a]
+
+
+class ScoringClassifier(ClassifierMixin):
+    """A classifier that chooses the class of the largest score; its ``decision_function`` states them."""
+
+    classes_: Any
+    n_features_in_: int
+    decision_function: Any
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of the largest score; of two, the second where it is above 0."""
+        scores = self.decision_function(X)
+        best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[best]
+
+    def boundary(self, first: Any = None, second: Any = None) -> LevelSet:
+        """Return where two classes have the same score, ``second`` on the positive side.
+
+        The classes need not be named where there are only two.
+        """
+        check_is_fitted(self)
+        a, b = class_pair(self.classes_, first, second)
+        return LevelSet(partial(self._score_gap, a, b), self.n_features_in_)
+
+    def _score_gap(self, a: int, b: int, x: Array) -> Array:
+        """Return by how much class b scores above class a at rows (N, D)."""
+        with warnings.catch_warnings():  # points have no names, also where columns have
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            scores = self.decision_function(x)
+        gap: Array = scores * (b - a) if scores.ndim == 1 else scores[:, b] - scores[:, a]
+        return gap
 
 
 def class_pair(classes: Any, first: Any, second: Any) -> tuple[int, int]:

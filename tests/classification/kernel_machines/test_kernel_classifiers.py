@@ -136,7 +136,9 @@ def test_relevance_vectors_of_rings():
     assert len(model.relevance_) < 10
     columns = RBF(0.6)(x, model.relevance_vectors_)
     score = columns @ model.dual_coef_ + model.intercept_
-    assert np.allclose(model.decision_function(x), score)
+    stated = model.predict_proba(x)
+    assert np.allclose(model.decision_function(x), np.log(stated[:, 1] / stated[:, 0]))
+    assert np.array_equal(np.sign(model.decision_function(x)), np.sign(score))
     draws = np.random.default_rng(0).multivariate_normal(
         model.posterior_.mean, model.posterior_.cov, size=20_000
     )

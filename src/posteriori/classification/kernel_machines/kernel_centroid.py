@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.classification.classifier import ScoringClassifier
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.kernel_choice import choose_kernel
 from posteriori.estimators.labelled_rows import check_labelled_rows
@@ -23,7 +24,7 @@ from posteriori.numerics.types import Array
 __all__ = ["KernelCentroid"]
 
 
-class KernelCentroid(ClassifierMixin, BaseEstimator):
+class KernelCentroid(ScoringClassifier, BaseEstimator):
     """The class whose mean in feature space is nearest; how near tells what is new.
 
     Parameters
@@ -71,12 +72,6 @@ class KernelCentroid(ClassifierMixin, BaseEstimator):
         """Return −‖φ(x) − m_k‖²/2, (N, K); of two classes the second's less the first's, (N,)."""
         scores = -0.5 * self._squares(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> Any:
-        """Return the class of the nearest mean."""
-        scores = self.decision_function(X)
-        best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[best]
 
     def novelty(self, X: Any) -> Array:
         """Return the distance of rows to the nearest mean, (N,): the larger, the stranger."""

@@ -16,9 +16,10 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.classification.classifier import ScoringClassifier
 from posteriori.classification.linear.perceptron_kernel import run_dual_epoch
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.kernel_choice import choose_kernel
@@ -31,7 +32,7 @@ from posteriori.numerics.warnings import ConvergenceWarning
 __all__ = ["KernelPerceptron"]
 
 
-class KernelPerceptron(ClassifierMixin, BaseEstimator):
+class KernelPerceptron(ScoringClassifier, BaseEstimator):
     """A classifier that learns from its mistakes, in the feature space of a kernel.
 
     Parameters
@@ -120,12 +121,6 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         kernels = self.kernel_(check_inputs(self, X), self.support_vectors_)
         scores = kernels @ self.dual_coef_ + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> Any:
-        """Return the class of the largest score; of two, the second where it is above 0."""
-        scores = self.decision_function(X)
-        best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[best]
 
     def _learn(self, gram: Array, rows: LabelledRows) -> tuple[Array, int]:
         """Return the counts (N, K) with the fewest rows wrong, and how many."""

@@ -123,8 +123,10 @@ class RelevanceVectorClassifier(ProbabilisticClassifier):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return the expected predictor of rows, (N,), above 0 where the second class is likelier."""
-        return self._columns(X) @ self.posterior_.mean
+        """Return the log odds of the second class, (N,), what is not known of the weights included."""
+        p = self.predict_proba(X)
+        least = np.finfo(np.float64).tiny  # far out a probability rounds to 0
+        return np.log(np.maximum(p[:, 1], least)) - np.log(np.maximum(p[:, 0], least))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of both classes, means over the belief about the weights, (N, 2)."""

@@ -132,11 +132,15 @@ class LargeMarginPerceptron(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         """Return the second class where w·x + b > 0, else the first."""
-        return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(np.intp)]
 
-    def boundary(self) -> Hyperplane:
-        """Return the hyperplane between the classes, the second on the positive side."""
-        return linear_boundary(self, None, None)
+    def boundary(self, first: Any = None, second: Any = None) -> Hyperplane:
+        """Return the hyperplane between the classes, ``second`` on the positive side.
+
+        They need not be named.
+        """
+        return linear_boundary(self, first, second)
 
     def _descend(self, x: Array, sign: Array) -> Array:
         """Return weights (D + 1,), the bias last."""
