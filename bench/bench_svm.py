@@ -37,7 +37,7 @@ def with_kernel(count: int, rounds: int) -> list[Comparison]:
     X, y = some_rows(count, 20)
     new = X + 0.01
     ours, peer, intel = (
-        kind(cache_size=200).fit(X, y) for kind in (SupportVectorClassifier, SVC, IntelSVC)
+        kind(cache_size=200).fit(X, y) for kind in (SupportVectorClassifier, SVC, intel.SVC)
     )
     theirs = dual_objective(peer, ours.kernel_)
     assert ours.dual_objective_ >= theirs - 1e-4 * abs(theirs)
@@ -47,7 +47,7 @@ def with_kernel(count: int, rounds: int) -> list[Comparison]:
     name = f"SVC RBF {count}×20"
     cases = [
         ("fit, scikit-learn", SVC, 3.0),
-        ("fit, intelex", IntelSVC, 0.8),
+        ("fit, intelex", intel.SVC, 0.8),
     ]
     lines = [
         compare(

@@ -72,7 +72,7 @@ class LargeMarginPerceptron(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> X, y = [[-3.0], [-1.0], [1.0], [3.0]], [0, 0, 1, 1]
-    >>> model = LargeMarginPerceptron(penalty=0.05, tol=1e-4, random_state=0).fit(X, y)
+    >>> model = LargeMarginPerceptron(penalty=0.05, tol=1e-3, random_state=0).fit(X, y)
     >>> abs(model.margin_ - 1.0) < 0.05, model.predict([[-0.5], [0.5]])
     (True, array([0, 1]))
     """
