@@ -136,7 +136,10 @@ def test_relevance_vectors_of_rings():
     assert len(model.relevance_) < 10
     columns = RBF(0.6)(x, model.relevance_vectors_)
     score = columns @ model.dual_coef_ + model.intercept_
-    assert np.allclose(model.decision_function(x), score)
+    assert np.array_equal(model.decision_function(x) > 0, score > 0)
+    p = model.predict_proba(x)
+    assert np.allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    assert np.allclose(model.decision_function(x), np.log(p[:, 1] / p[:, 0]))
     draws = np.random.default_rng(0).multivariate_normal(
         model.posterior_.mean, model.posterior_.cov, size=20_000
     )

@@ -123,16 +123,16 @@ class RelevanceVectorClassifier(ProbabilisticClassifier):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return the expected predictor of rows, (N,), above 0 where the second class is likelier."""
-        return self._columns(X) @ self.posterior_.mean
+        """Return the log odds of the second class, (N,)."""
+        log_p = self.predict_log_proba(X)
+        return log_p[:, 1] - log_p[:, 0]
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of both classes, means over the belief about the weights, (N, 2)."""
         columns = self._columns(X)
-        cov = self.posterior_.cov
+        mean, cov = columns @ self.posterior_.mean, self.posterior_.cov
         variance = np.einsum("nj,jk,nk->n", columns, cov, columns, optimize=True)
-        p = logistic_mean(columns @ self.posterior_.mean, variance)
-        return np.column_stack([1.0 - p, p])
+        return np.column_stack([logistic_mean(-mean, variance), logistic_mean(mean, variance)])
 
     def _columns(self, X: Any) -> Array:
         """Return kernels around the rows that are kept, and the constant if it is, (N, M)."""

@@ -132,7 +132,8 @@ class LargeMarginPerceptron(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         """Return the second class where w·x + b > 0, else the first."""
-        return self.classes_[(self.decision_function(X) > 0).astype(np.intp)]
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(np.intp)]
 
     def boundary(self) -> Hyperplane:
         """Return the hyperplane between the classes, the second on the positive side."""
