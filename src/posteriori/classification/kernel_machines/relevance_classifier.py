@@ -123,18 +123,16 @@ class RelevanceVectorClassifier(ProbabilisticClassifier):
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return the log odds of the second class, (N,), what is not known of the weights included."""
-        p = self.predict_proba(X)
-        least = np.finfo(np.float64).tiny  # far out a probability rounds to 0
-        return np.log(np.maximum(p[:, 1], least)) - np.log(np.maximum(p[:, 0], least))
+        """Return the log odds of the second class, (N,)."""
+        log_p = self.predict_log_proba(X)
+        return log_p[:, 1] - log_p[:, 0]
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of both classes, means over the belief about the weights, (N, 2)."""
         columns = self._columns(X)
-        cov = self.posterior_.cov
+        mean, cov = columns @ self.posterior_.mean, self.posterior_.cov
         variance = np.einsum("nj,jk,nk->n", columns, cov, columns, optimize=True)
-        p = logistic_mean(columns @ self.posterior_.mean, variance)
-        return np.column_stack([1.0 - p, p])
+        return np.column_stack([logistic_mean(-mean, variance), logistic_mean(mean, variance)])
 
     def _columns(self, X: Any) -> Array:
         """Return kernels around the rows that are kept, and the constant if it is, (N, M)."""
