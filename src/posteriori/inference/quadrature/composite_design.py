@@ -77,8 +77,8 @@ def integrate_by_design(
     --------
     >>> normal = lambda z: -0.5 * float(z @ z)
     >>> found = integrate_by_design(normal, np.zeros(2), np.eye(2))
-    >>> round(found.log_integral - np.log(2 * np.pi), 12)
-    0.0
+    >>> bool(abs(found.log_integral - np.log(2 * np.pi)) < 1e-12)
+    True
     """
     size = len(top)
     height = log_density(top)
