@@ -23,7 +23,7 @@ from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
     from posteriori.drawing import Drawing
-    from posteriori.graphs.forney_nodes import Expansion
+    from posteriori.forney.forney_nodes import Expansion
 
 __all__ = ["Model"]
 
@@ -292,7 +292,7 @@ class Model:
     def expand(self, data: Mapping[str, Any] | None = None, /) -> Expansion:
         """Return the factors of the model as nodes on its variables, with observations as clamps.
 
-        :meth:`posteriori.graphs.ForneyGraph.from_model` joins them to a graph.
+        :meth:`posteriori.forney.ForneyGraph.from_model` joins them to a graph.
         """
         return views.expand_model(self, data or {})
 

@@ -11,7 +11,7 @@ from posteriori import Bernoulli, Beta, Categorical, Dirichlet, Gamma, MvNormal,
 from posteriori.datasets import load_old_faithful
 from posteriori.distributions import PointMass
 from posteriori.factors import Factor
-from posteriori.graphs import ForneyGraph
+from posteriori.forney import ForneyGraph
 from posteriori.modeling import Chain, Model, free_energy
 
 # -- EM ------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from posteriori.drawing.arrangement import place_shapes
 from posteriori.drawing.drawing import Drawing
 from posteriori.drawing.measures import text_width
 from posteriori.factors import Factor
-from posteriori.graphs.forney import ForneyGraph
+from posteriori.forney.forney_graph import ForneyGraph
 from posteriori.modeling import Chain, Input, Model, take
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from posteriori import Gamma, MvNormal, Normal, PointMass
-from posteriori.graphs.forney import ForneyGraph
+from posteriori.forney.forney_graph import ForneyGraph
 from posteriori.modeling import Chain, Input, Model, dot
 
 

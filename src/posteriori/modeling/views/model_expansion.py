@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.graphs.forney_nodes import Expansion, Node
+from posteriori.forney.forney_nodes import Expansion, Node
 from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import GAUSSIAN
 from posteriori.modeling.binding.construction import member

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from posteriori.graphs import BetheFreeEnergy
+from posteriori.forney import BetheFreeEnergy
 from posteriori.modeling.binding.labelled import count_of
 from posteriori.modeling.posterior.posterior import Posterior
 

@@ -18,11 +18,11 @@ from typing import Any
 
 from posteriori.drawing import Drawing
 from posteriori.factors import Factor, contract
-from posteriori.graphs.forney_drawing import draw_forney
-from posteriori.graphs.forney_nodes import Edge, Expandable, Node, connect
-from posteriori.graphs.message_passing import SumProduct, sum_product
-from posteriori.graphs.operation_counts import OperationCounts, count_operations
-from posteriori.graphs.structure import GraphStructure
+from posteriori.forney.forney_drawing import draw_forney
+from posteriori.forney.forney_nodes import Edge, Expandable, Node, connect
+from posteriori.forney.message_passing import SumProduct, sum_product
+from posteriori.forney.operation_counts import OperationCounts, count_operations
+from posteriori.forney.structure import GraphStructure
 
 __all__ = ["ForneyGraph"]
 
@@ -209,7 +209,7 @@ class ForneyGraph(GraphStructure):
         ------
         ValueError
             When the graph has a cycle (see
-            :func:`posteriori.graphs.loopy_sum_product`) or is a model with plates
+            :func:`posteriori.forney.loopy_sum_product`) or is a model with plates
             or chains.
         """
         return sum_product(self)

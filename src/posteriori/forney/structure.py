@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.factors import Factor
-from posteriori.graphs.forney_nodes import Edge, Node
+from posteriori.forney.forney_nodes import Edge, Node
 
 __all__ = ["GraphStructure"]
 

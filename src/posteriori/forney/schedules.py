@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from posteriori.graphs.structure import GraphStructure
+from posteriori.forney.structure import GraphStructure
 from posteriori.numerics.lazy import networkx
 
 __all__ = ["Sender", "find_schedule", "needed_messages"]

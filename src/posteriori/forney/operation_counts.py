@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from posteriori.graphs.schedules import find_schedule
-from posteriori.graphs.structure import GraphStructure
+from posteriori.forney.schedules import find_schedule
+from posteriori.forney.structure import GraphStructure
 
 __all__ = ["OperationCounts", "Operations", "count_operations"]
 

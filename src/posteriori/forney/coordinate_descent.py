@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.factors import Factor
-from posteriori.graphs.forney import ForneyGraph
+from posteriori.forney.forney_graph import ForneyGraph
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 

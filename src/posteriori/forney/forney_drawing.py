@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from posteriori.drawing import Box, Drawing, Line, Shape
-from posteriori.graphs.forney_nodes import Edge, Node
-from posteriori.graphs.structure import GraphStructure
+from posteriori.forney.forney_nodes import Edge, Node
+from posteriori.forney.structure import GraphStructure
 
 __all__ = ["draw_forney"]
 

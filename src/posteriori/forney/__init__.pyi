@@ -1,20 +1,20 @@
-from posteriori.graphs.bethe import (
+from posteriori.forney.bethe import (
     BetheFreeEnergy as BetheFreeEnergy,
     LocalBeliefs as LocalBeliefs,
     bethe_free_energy as bethe_free_energy,
     local_beliefs as local_beliefs,
 )
-from posteriori.graphs.coordinate_descent import (
+from posteriori.forney.coordinate_descent import (
     MeanField as MeanField,
     mean_field as mean_field,
     mean_field_energy as mean_field_energy,
     variational_message as variational_message,
 )
-from posteriori.graphs.forney import ForneyGraph as ForneyGraph
-from posteriori.graphs.message_passing import (
+from posteriori.forney.forney_graph import ForneyGraph as ForneyGraph
+from posteriori.forney.message_passing import (
     SumProduct as SumProduct,
     loopy_sum_product as loopy_sum_product,
     sum_product as sum_product,
 )
-from posteriori.graphs.operation_counts import count_operations as count_operations
-from posteriori.graphs.schedules import find_schedule as find_schedule
+from posteriori.forney.operation_counts import count_operations as count_operations
+from posteriori.forney.schedules import find_schedule as find_schedule

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.factors import Factor
-from posteriori.graphs.forney_nodes import Node
-from posteriori.graphs.schedules import Sender, find_schedule, needed_messages
-from posteriori.graphs.structure import GraphStructure
+from posteriori.forney.forney_nodes import Node
+from posteriori.forney.schedules import Sender, find_schedule, needed_messages
+from posteriori.forney.structure import GraphStructure
 from posteriori.inference.messages.node_messages import Message, node_kinds, scaled_message
 
 __all__ = ["LoopySumProduct", "SumProduct", "loopy_sum_product", "sum_product"]

@@ -10,7 +10,7 @@ from scipy import optimize
 
 from posteriori import Bernoulli, Gamma, Normal
 from posteriori.factors import Factor
-from posteriori.graphs import (
+from posteriori.forney import (
     ForneyGraph,
     LocalBeliefs,
     bethe_free_energy,

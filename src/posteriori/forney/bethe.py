@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.factors import Factor
-from posteriori.graphs.forney import ForneyGraph
-from posteriori.graphs.forney_nodes import Node
-from posteriori.graphs.message_passing import LoopySumProduct, SumProduct
+from posteriori.forney.forney_graph import ForneyGraph
+from posteriori.forney.forney_nodes import Node
+from posteriori.forney.message_passing import LoopySumProduct, SumProduct
 from posteriori.numerics.types import Array
 
 __all__ = ["BetheFreeEnergy", "LocalBeliefs", "bethe_free_energy", "local_beliefs"]

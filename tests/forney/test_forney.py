@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from posteriori.factors import Factor, contract
-from posteriori.graphs import find_schedule, loopy_sum_product
-from posteriori.graphs.forney import ForneyGraph
-from posteriori.graphs.operation_counts import Operations
+from posteriori.forney import find_schedule, loopy_sum_product
+from posteriori.forney.forney_graph import ForneyGraph
+from posteriori.forney.operation_counts import Operations
 
 pytestmark = pytest.mark.blas
 
