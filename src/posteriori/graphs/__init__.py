@@ -1,0 +1,1 @@
+"""Nodes and edges: orders of elimination and trees of cliques."""
