@@ -26,6 +26,7 @@ __all__ = [
     "joint_table",
     "log_totals",
     "marginals",
+    "reached_cells",
 ]
 
 #: Stands for arrays that a question does not need.
@@ -91,6 +92,16 @@ def clique_beliefs(plan: CliquePlan, tables: TableSet, states: IntArray) -> Beli
     return Beliefs(float(total[0]), cells)
 
 
+def reached_cells(plan: CliquePlan, tables: TableSet, states: IntArray) -> Beliefs:
+    """Return the cells of all cliques for one row of evidence (n,) as messages from below have made them.
+
+    In each run of cells with one state of the separator they are in proportion to what can be reached.
+    """
+    cells = np.zeros(int(plan.arrays.first_cell[-1]))
+    total = _ask(plan, tables, states[None], loops.TOTALS, cells=cells)
+    return Beliefs(float(total[0]), cells)
+
+
 def draw_states(
     plan: CliquePlan, tables: TableSet, states: IntArray, size: int, rng: np.random.Generator
 ) -> IntArray:
@@ -101,9 +112,8 @@ def draw_states(
     ValueError
         Where the evidence is impossible.
     """
-    cells = np.zeros(int(plan.arrays.first_cell[-1]))
-    total = _ask(plan, tables, states[None], loops.TOTALS, cells=cells)
-    if total[0] == -np.inf:
+    total, cells = reached_cells(plan, tables, states)
+    if total == -np.inf:
         raise ValueError("the evidence has probability 0: nothing can be drawn")
     drawn = np.tile(np.asarray(states, dtype=np.int64), (size, 1))
     uniform = rng.random((size, plan.tree.n_cliques))
