@@ -14,6 +14,7 @@ from posteriori import (
     factors as factors,
     forney as forney,
     gaussian_process as gaussian_process,
+    graphs as graphs,
     inference as inference,
     information as information,
     kernels as kernels,

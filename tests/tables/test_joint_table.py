@@ -191,8 +191,8 @@ def test_independence_and_conditional_independence():
     c = ConditionalTable("C", "A", [[0.9, 0.1], [0.4, 0.6]])
     b = ConditionalTable("B", "C", [[0.2, 0.8], [0.5, 0.5]])
     chain = JointTable.from_conditionals(a, c, b)
-    assert chain.independent("A", "B", given="C")
-    assert not chain.independent("A", "B")
+    assert chain.is_independent("A", "B", given="C")
+    assert not chain.is_independent("A", "B")
     assert chain.mutual_information("A", "B", given="C") == pytest.approx(0.0, abs=1e-15)
     assert chain.mutual_information("A", "B") > 0.001
     collider = JointTable.from_conditionals(
@@ -200,9 +200,9 @@ def test_independence_and_conditional_independence():
         ConditionalTable("B", (), [0.4, 0.6]),
         ConditionalTable("C", ["A", "B"], [[[1, 0], [0, 1]], [[0, 1], [0, 1]]]),
     )
-    assert collider.independent("A", "B")
-    assert not collider.independent("A", "B", given=["C"])
-    assert collider.independent(["A"], ["B"], given=[])
+    assert collider.is_independent("A", "B")
+    assert not collider.is_independent("A", "B", given=["C"])
+    assert collider.is_independent(["A"], ["B"], given=[])
 
 
 def test_tolerance_of_independence():
@@ -210,8 +210,8 @@ def test_tolerance_of_independence():
     p[0, 0] += 1e-6
     p[0, 1] -= 1e-6
     t = JointTable(["A", "B"], p)
-    assert not t.independent("A", "B")
-    assert t.independent("A", "B", tolerance=1e-5)
+    assert not t.is_independent("A", "B")
+    assert t.is_independent("A", "B", tolerance=1e-5)
 
 
 @pytest.mark.topic("000/O4", "000/O6", "003/I.5", "003/I.7")

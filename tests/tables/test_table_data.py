@@ -46,7 +46,7 @@ def test_conditionals_come_in_causal_order():
         (lambda: weather().marginal("rian"), ValueError, "did you mean 'rain'"),
         (lambda: weather().marginal(()), ValueError, "at least one name"),
         (lambda: weather().conditional("rain", "rain"), ValueError, "'rain' twice"),
-        (lambda: weather().independent("rain", "rain"), ValueError, "'rain' twice"),
+        (lambda: weather().is_independent("rain", "rain"), ValueError, "'rain' twice"),
         (lambda: weather().event_probability(), TypeError, "at least one event"),
         (lambda: weather().event_probability({"rain": 3}), ValueError, "no label 3"),
         (lambda: weather().event(lambda rian: True), ValueError, "did you mean 'rain'"),

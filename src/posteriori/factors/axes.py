@@ -6,12 +6,13 @@ cost of one look-up, which is what keeps operations on tables of a few cells che
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 from weakref import WeakValueDictionary
+
+from posteriori.numerics.suggestions import hint, listed
 
 __all__ = [
     "Axes",
@@ -21,8 +22,6 @@ __all__ = [
     "Reduction",
     "as_labels",
     "as_names",
-    "hint",
-    "listed",
     "ordering",
     "pair",
     "reduction",
@@ -257,16 +256,3 @@ def _plain(label: Any) -> Label:
     """Turn a NumPy scalar into the Python value that it stands for."""
     plain: Label = label.item() if hasattr(label, "item") and hasattr(label, "dtype") else label
     return plain
-
-
-def hint(wrong: object, options: Iterable[object]) -> str:
-    """Return "; did you mean …?" for the nearest option, or nothing when none is near."""
-    text = {str(option).lower(): option for option in options}
-    near = difflib.get_close_matches(str(wrong).lower(), text, n=1)
-    return f"; did you mean {text[near[0]]!r}?" if near else ""
-
-
-def listed(options: Sequence[object]) -> str:
-    """Return the first few options for an error message."""
-    shown = ", ".join(map(repr, options[:12]))
-    return shown + (f", … ({len(options)} in all)" if len(options) > 12 else "") or "none"

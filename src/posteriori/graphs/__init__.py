@@ -1,1 +1,5 @@
-"""Nodes and edges: orders of elimination and trees of cliques."""
+"""Graphs as values: nodes, edges, and what they say about dependence."""
+
+from posteriori.numerics.lazy import load_on_use
+
+__all__, __getattr__, __dir__ = load_on_use(__name__, __file__)

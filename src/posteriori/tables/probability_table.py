@@ -12,9 +12,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from posteriori.factors import Factor
-from posteriori.factors.axes import Label, Names, as_names, hint
+from posteriori.factors.axes import Label, Names, as_names
 from posteriori.factors.factor import nats_per
 from posteriori.numerics.special import relative_entropy_terms
+from posteriori.numerics.suggestions import hint
 from posteriori.numerics.types import Array
 from posteriori.tables.event_algebra import Event, EventLike
 
@@ -96,8 +97,8 @@ class ProbabilityTable:
             neither = neither & ~self.event(event)
         return neither.probability <= tolerance
 
-    def independent(
-        self, a: Names, b: Names, given: Names = (), *, tolerance: float = 1e-9
+    def is_independent(
+        self, a: Names, b: Names, given: Names = (), tolerance: float = 1e-9
     ) -> bool:
         """Tell whether p(a, b | given) = p(a | given) p(b | given) for all that can happen.
 
@@ -107,6 +108,17 @@ class ProbabilityTable:
             Sets of variables that do not overlap.
         tolerance : float
             By how much the two sides may differ.
+
+        Examples
+        --------
+        Two coins do not know of each other, until somebody says whether they are equal:
+
+        >>> from posteriori.tables import JointTable
+        >>> coins = JointTable(
+        ...     ["A", "B", "equal"], [[[0, 0.25], [0.25, 0]], [[0.25, 0], [0, 0.25]]]
+        ... )
+        >>> coins.is_independent("A", "B"), coins.is_independent("A", "B", given="equal")
+        (True, False)
         """
         both, product, known = self._split(a, b, given)
         gap = np.abs((both / known).values - (product / known / known).values)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from posteriori.factors import Factor
-from posteriori.factors.axes import Label, Names, as_names, hint, listed
+from posteriori.factors.axes import Label, Names, as_names
+from posteriori.numerics.suggestions import hint, listed
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import nonnegative
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
-from posteriori.factors.axes import Label, Names, as_names, hint, listed, refuse_axis
+from posteriori.factors.axes import Label, Names, as_names, refuse_axis
+from posteriori.numerics.suggestions import hint, listed
 
 __all__ = ["Query", "parse_assignment", "parse_query"]
 
