@@ -307,7 +307,9 @@ class BayesianNetwork:
             self._refuse(Findings(seen, {}), f"row {row}: ")
         return p
 
-    def sample(self, size: int | None = None, given: Given = None, *, rng: Seed = None) -> dict[str, Any]:
+    def sample(
+        self, size: int | None = None, given: Given = None, *, rng: Seed = None
+    ) -> dict[str, Any]:
         """Draw rows, exactly also under evidence.
 
         Returns
@@ -320,7 +322,9 @@ class BayesianNetwork:
             self._refuse(findings)
         drawn = self._engine.draw(1 if size is None else size, findings, as_generator(rng))
         columns = drawn[0] if size is None else drawn.T
-        return {name: decode_labels(columns[v], self.labels[name]) for v, name in enumerate(self.labels)}
+        return {
+            name: decode_labels(columns[v], self.labels[name]) for v, name in enumerate(self.labels)
+        }
 
     def plan(self, given: Names | Mapping[str, Label] | None = None) -> NetworkPlan:
         """Say what all marginals will take, given some variables, before anything runs."""
@@ -410,6 +414,10 @@ class BayesianNetwork:
     def _first_state(self) -> Any:
         return np.concatenate([[0], np.cumsum(self._engine.network.tables.sizes)])
 
+    @cached_property
+    def _has_zeros(self) -> bool:
+        return self._engine.network.has_zeros
+
     def _place(self, name: str) -> int:
         if name not in self.labels:
             refuse_axis(name, self.names)
@@ -433,8 +441,8 @@ class BayesianNetwork:
         return findings
 
     def _is_impossible(self, findings: Findings) -> bool:
-        known = bool(findings.states or findings.likelihoods)
-        return known and self._engine.log_total(findings) == -np.inf
+        zeros = self._has_zeros or not all(x.all() for x in findings.likelihoods.values())
+        return zeros and self._engine.log_total(findings) == -np.inf
 
     def _refuse(self, findings: Findings, before: str = "") -> NoReturn:
         """Name findings that contradict each other, none of which can be left out."""

@@ -253,7 +253,9 @@ class Deterministic(_Named):
             found = self.function(*values)
             if found not in states:
                 where = ", ".join(f"{n}={v}" for n, v in zip(self.given, values, strict=True))
-                raise ValueError(f"{self.target[0]!r} has no label {found!r}, which follows from {where}")
+                raise ValueError(
+                    f"{self.target[0]!r} has no label {found!r}, which follows from {where}"
+                )
             cells[row, states.index(found)] = 1.0
         return [Piece((*self.given, self.target[0]), cells.reshape(*shape, -1))]
 

@@ -53,15 +53,15 @@ def read_evidence(
     margins = {n: _numbers(n, x, labels, "soft") for n, x in (soft or {}).items()}
     for name, p in margins.items():
         if abs(p.sum() - 1.0) > SUM_TOLERANCE:
-            raise ValueError(f"soft evidence of {name!r} must sum to 1, got a sum of {p.sum():.10g}")
+            raise ValueError(
+                f"soft evidence of {name!r} must sum to 1, got a sum of {p.sum():.10g}"
+            )
         if name in states:
             raise ValueError(f"{name!r} is both given and has soft evidence")
     return Evidence(states, likelihoods, {name: p / p.sum() for name, p in margins.items()})
 
 
-def _numbers(
-    name: str, values: Any, labels: Mapping[str, Sequence[Label]], argument: str
-) -> Array:
+def _numbers(name: str, values: Any, labels: Mapping[str, Sequence[Label]], argument: str) -> Array:
     if name not in labels:
         refuse_axis(name, tuple(labels))
     states = labels[name]

@@ -30,7 +30,9 @@ class NetworkMarginals(Mapping[str, Categorical]):
         log_evidence: float,
     ) -> None:
         self._labels, self._probabilities = labels, probabilities
-        self._bounds = dict(zip(labels, zip(first[:-1].tolist(), first[1:].tolist(), strict=False), strict=False))
+        self._bounds = dict(
+            zip(labels, zip(first[:-1].tolist(), first[1:].tolist(), strict=False), strict=False)
+        )
         self.log_evidence = log_evidence
 
     def __getitem__(self, name: str) -> Categorical:
@@ -53,5 +55,7 @@ class NetworkMarginals(Mapping[str, Categorical]):
         lines = []
         for name, found in self.items():
             states = zip(self._labels[name], found.probabilities.tolist(), strict=True)
-            lines.append(f"{name:<{width}}  " + "  ".join(f"{label}: {p:.4g}" for label, p in states))
+            lines.append(
+                f"{name:<{width}}  " + "  ".join(f"{label}: {p:.4g}" for label, p in states)
+            )
         return "\n".join(lines)

@@ -95,10 +95,9 @@ class Engine:
             free = np.ones(tables.sizes.size, dtype=np.int64)
             free[list(findings.states)] = 0
         else:
-            seen = [*findings.states, *findings.likelihoods, *rest]
-            use, free = network.needed(asked, seen, apart=kind == "sum" and not rest)
-            free[[*rest, *findings.likelihoods]] = 1
-            free[list(findings.states)] = 0
+            weighed = [*findings.likelihoods, *rest]
+            apart = kind == "sum" and not rest
+            use, free = network.needed(asked, weighed, findings.states, apart=apart)
         groups, together, maximize = None, (), ()
         unobserved = np.flatnonzero(free).tolist()
         if kind == "best" and asked is None:
@@ -141,7 +140,9 @@ class Engine:
             p[first[v] + state] = 1.0
         return float(found.log_total[0]), p
 
-    def joint(self, asked: Sequence[int], findings: Findings, **options: object) -> tuple[float, Array]:
+    def joint(
+        self, asked: Sequence[int], findings: Findings, **options: object
+    ) -> tuple[float, Array]:
         """Return the joint table of some variables that are not observed.
 
         The logarithm is finite where the findings that bear on them are possible.
@@ -172,9 +173,7 @@ class Engine:
         return found.log_total, found.probabilities
 
 
-def _by_order(
-    order: Sequence[int], groups: Sequence[Sequence[int]]
-) -> list[Sequence[int]]:
+def _by_order(order: Sequence[int], groups: Sequence[Sequence[int]]) -> list[Sequence[int]]:
     """Split groups into single variables as an order says; what it does not name goes last in its group."""
     found: list[Sequence[int]] = []
     for group in groups:

@@ -36,17 +36,17 @@ class NetworkTables(NamedTuple):
     parents: tuple[tuple[int, ...], ...]
 
     def needed(
-        self, asked: Iterable[int], observed: Iterable[int], *, apart: bool
+        self, asked: Iterable[int], weighed: Iterable[int], observed: Iterable[int], *, apart: bool
     ) -> tuple[IntArray, IntArray]:
         """Return the tables that a question needs, (U,), and which variables are free there, (n,).
 
-        What is neither asked, nor observed, nor an ancestor of such a variable is summed to 1. With
-        ``apart``, so is what observed variables cut off from those that are asked for: the answer does not
-        depend on it, but the probability of the evidence does.
+        What is neither asked, nor weighed by likelihoods, nor observed, nor an ancestor of such a variable is
+        summed to 1. With ``apart``, so is what observed variables cut off from those that are asked for: the
+        answer does not depend on it, but the probability of the evidence does.
         """
         seen = set(observed)
         targets = list(asked)
-        above = _ancestors(self.parents, [*targets, *seen])
+        above = _ancestors(self.parents, [*targets, *weighed, *seen])
         use = np.flatnonzero(above[self.owner])
         if apart and seen:
             use = use[self._reached(use, targets, seen)]
@@ -56,6 +56,11 @@ class NetworkTables(NamedTuple):
         free[targets] = 1
         free[list(seen)] = 0
         return use, free
+
+    @property
+    def has_zeros(self) -> bool:
+        """Whether a cell is 0: without one, no evidence is impossible."""
+        return not self.tables.cells.all()
 
     def _reached(self, use: IntArray, targets: Sequence[int], seen: set[int]) -> list[bool]:
         """Tell which tables hang together with the targets by variables that are not observed."""

@@ -10,7 +10,14 @@ from posteriori.factors import Factor
 from posteriori.factors.axes import Label
 from posteriori.networks.factor_graph import FactorGraph
 
-__all__ = ["METHODS", "EliminationStep", "cut", "eliminate_in_order", "enumerate_all", "pass_on_tree"]
+__all__ = [
+    "METHODS",
+    "EliminationStep",
+    "cut",
+    "eliminate_in_order",
+    "enumerate_all",
+    "pass_on_tree",
+]
 
 #: What ``method=`` takes.
 METHODS = ("enumeration", "variable elimination", "sum-product", "junction tree")

@@ -32,7 +32,9 @@ def weights_of_evidence(bn: BayesianNetwork, event: str, given: Given) -> dict[s
     """Return the log odds of an event with all findings, less those without each."""
     asked = parse_query(event, bn.labels, given)
     if not asked.values:
-        raise ValueError(f"weights of evidence are of an event such as {event.split('|')[0].strip()}=…")
+        raise ValueError(
+            f"weights of evidence are of an event such as {event.split('|')[0].strip()}=…"
+        )
 
     index = bn._engine.network.index
     targets = [index[name] for name in asked.targets]
@@ -46,7 +48,13 @@ def weights_of_evidence(bn: BayesianNetwork, event: str, given: Given) -> dict[s
         inside = float(p[event_at])
         p[event_at] = 0.0
         outside = float(p.sum())
-        return -math.inf if inside == 0.0 else math.inf if outside == 0.0 else math.log(inside / outside)
+        return (
+            -math.inf
+            if inside == 0.0
+            else math.inf
+            if outside == 0.0
+            else math.log(inside / outside)
+        )
 
     every = log_odds(dict(asked.given))
     found = {}
@@ -74,7 +82,10 @@ def information(bn: BayesianNetwork, name: str, given: Given) -> dict[str, float
     for other, low in zip(bn.labels, bn._first_state, strict=False):
         u = bn._place(other)
         if u != v and u not in findings.states:
-            p, q = told.probabilities[:, low : low + len(bn.labels[other])], now[other].probabilities
+            p, q = (
+                told.probabilities[:, low : low + len(bn.labels[other])],
+                now[other].probabilities,
+            )
             terms = relative_entropy_terms(p, np.broadcast_to(q, p.shape))
             found[other] = max(float(weights[possible] @ terms.sum(axis=1)), 0.0)
     return dict(sorted(found.items(), key=lambda item: -item[1]))
@@ -124,7 +135,9 @@ def _derivatives(bn: BayesianNetwork, findings: Findings, log_scale: float) -> d
         if pieces[owner] > 1:
             continue
         shape = tables.sizes[tables.scope_of(f)]
-        theta = bn._engine.network.tables.cells[tables.base[f] :][: int(np.prod(shape))].reshape(shape)
+        theta = bn._engine.network.tables.cells[tables.base[f] :][: int(np.prod(shape))].reshape(
+            shape
+        )
         theta = theta * math.exp(tables.log_scale[f])
         if beliefs.log_total > -np.inf and (theta > 0.0).all():
             belief = _family_belief(plan, tables, f, beliefs.cells, row)
@@ -171,7 +184,11 @@ def _without_table(
     where = tuple(slice(None) if row[v] < 0 else int(row[v]) for v in scope)
     others = [v for v in np.flatnonzero(free).tolist() if v not in free_ones]
     plan = plan_cliques(
-        tables, use, free, together=[free_ones] if len(free_ones) > 1 else (), groups=[others, free_ones]
+        tables,
+        use,
+        free,
+        together=[free_ones] if len(free_ones) > 1 else (),
+        groups=[others, free_ones],
     )
     if free_ones:
         total, p = joint_table(plan, tables, row[None], free_ones)
@@ -181,4 +198,3 @@ def _without_table(
     else:
         found[where] = math.exp(float(log_totals(plan, tables, row[None])[0]) - log_scale)
     return found
-
