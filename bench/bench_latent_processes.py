@@ -103,7 +103,7 @@ def compare_classes(rows: int) -> Comparison:
         partial(peer.fit, x, y),
         bar=2.0,
         faster=True,
-        rounds=7,
+        rounds=3,
         warm=False,
     )
 

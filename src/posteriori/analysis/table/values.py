@@ -147,7 +147,9 @@ def years_of(times: Any) -> Array:
     moments = pd.Series(times)
     if moments.dt.tz is not None:
         moments = moments.dt.tz_convert(None)
-    since = moments.to_numpy().astype("datetime64[us]") - _EPOCH  # nanoseconds count 292 years and no further
+    since = (
+        moments.to_numpy().astype("datetime64[us]") - _EPOCH
+    )  # nanoseconds count 292 years and no further
     return 2000.0 + since / np.timedelta64(1, "D") / _DAYS_OF_YEAR
 
 

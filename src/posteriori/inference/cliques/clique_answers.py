@@ -152,7 +152,7 @@ def _ask(
     given = as_kernel_indices(states)
     index = as_kernel_indices(np.asarray(wanted)) if wanted else _NO_INDEX
     rows = as_kernel_indices(np.arange(len(states)))
-    room = loops.make_room(arrays)
+    room = loops.make_room(plan.tree.n_cliques, plan.longest, plan.widest)
     work = len(states) * (10.0 * plan.cells + 50.0 * len(arrays.axes))
     for _ in range(2):
         used = loops.Tables(*tables[1:7], tables.floor)

@@ -84,18 +84,10 @@ class Room(NamedTuple):
     margin: Array
 
 
-def make_room(plan: PlanArrays) -> Room:
-    """Return room for runs of a plan."""
-    axes, kept = int(np.diff(plan.start).max(initial=0)) + 2, np.diff(plan.first_message)
-    residual = np.diff(plan.first_cell) // np.maximum(kept, 1)
-    most = max(int(kept.max(initial=1)), int(residual.max(initial=1)))
-    cliques = len(plan.above)
-    return Room(
-        Axes(*np.zeros((5, axes), dtype=np.int64)),
-        np.zeros(cliques),
-        np.zeros(cliques),
-        np.zeros(most),
-    )
+def make_room(cliques: int, longest: int, widest: int) -> Room:
+    """Return room for runs of a plan, whose cliques, axes of one, and cells of a message are so many."""
+    axes = Axes(*np.zeros((5, longest + 2), dtype=np.int64))
+    return Room(axes, np.zeros(cliques), np.zeros(cliques), np.zeros(widest))
 
 
 @compilable_bare

@@ -77,15 +77,23 @@ class CliquePlan(NamedTuple):
         Variables, the first eliminated first.
     cells : float
         Of all cliques; they may be too many to be counted in whole numbers.
-    width : int
-        Variables of the largest clique, less one.
+    longest : int
+        Variables of the largest clique.
+    widest : int
+        Cells of the largest separator or residual.
     """
 
     arrays: PlanArrays
     tree: CliqueTree
     order: tuple[int, ...]
     cells: float
-    width: int
+    longest: int
+    widest: int
+
+    @property
+    def width(self) -> int:
+        """Variables of the largest clique, less one."""
+        return max(self.longest - 1, 0)
 
     @property
     def n_bytes(self) -> float:
@@ -146,8 +154,15 @@ def plan_cliques(
     cells, order, tree = min(plans, key=lambda plan: plan[0])
     _require_room(cells, tree, memory)
     arrays = _lay_out(tables, use, free, tree, level)
-    width = int(tree.lengths.max(initial=1)) - 1
-    return CliquePlan(arrays, tree, tuple(order.tolist()), cells, width)
+    longest, widest = int(tree.lengths.max(initial=0)), _widest(arrays)
+    return CliquePlan(arrays, tree, tuple(order.tolist()), cells, longest, widest)
+
+
+def _widest(arrays: PlanArrays) -> int:
+    """Return how many cells the largest separator or residual has."""
+    kept = np.diff(arrays.first_message)
+    residual = np.diff(arrays.first_cell) // np.maximum(kept, 1)
+    return max(int(kept.max(initial=1)), int(residual.max(initial=1)))
 
 
 def _scopes(
