@@ -1,0 +1,1 @@
+"""Bayesian networks and factor graphs of discrete variables."""
