@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -21,12 +20,13 @@ from posteriori.networks import reasons
 from posteriori.networks.conditionals import Conditional, pieces_of
 from posteriori.networks.evidence import Given, read_evidence
 from posteriori.networks.factor_graph import FactorGraph
+from posteriori.networks.flat_network import tabulate_network
 from posteriori.networks.jeffrey import fit_margins
 from posteriori.networks.marginal_view import NetworkMarginals
 from posteriori.networks.network_engine import Engine, Findings
 from posteriori.networks.network_plan import NetworkPlan, describe_plan
+from posteriori.networks.network_reading import PathLike, read_conditionals, write_tables
 from posteriori.networks.network_rows import encode_frame
-from posteriori.networks.network_tables import tabulate_network
 from posteriori.networks.optima import find_optima
 from posteriori.networks.other_methods import (
     METHODS,
@@ -146,17 +146,16 @@ class BayesianNetwork:
     # -- files -----------------------------------------------------------------------------
 
     @classmethod
-    def read(cls, path: str | Path) -> Self:
+    def read(cls, path: PathLike) -> Self:
         """Read a network from a file: BIF, XMLBIF or UAI by its suffix, also ``.gz``."""
-        from posteriori.networks.files import read_network
+        conditionals, notes = read_conditionals(path)
+        made = cls(*conditionals)
+        made.__dict__["notes"] = notes
+        return made
 
-        return read_network(cls, path)
-
-    def write(self, path: str | Path) -> None:
-        """Write the network to a file, in the format of its suffix."""
-        from posteriori.networks.files import write_network
-
-        write_network(self, path)
+    def write(self, path: PathLike) -> None:
+        """Write the network to a file in the format of its suffix, with all digits, whole or not at all."""
+        write_tables(path, self)
 
     # -- questions -------------------------------------------------------------------------
 

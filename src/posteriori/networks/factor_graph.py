@@ -17,6 +17,8 @@ import numpy as np
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.factors import Decoding, Factor, contract, decode
 from posteriori.factors.axes import Label, hint, refuse_axis
+from posteriori.networks.files.network_files import write_network_file
+from posteriori.networks.network_reading import PathLike, read_factors, tables_of_graph
 from posteriori.tables import JointTable
 from posteriori.tables.table_query import parse_assignment
 
@@ -68,6 +70,15 @@ class FactorGraph:
             if not isinstance(factor, Factor):
                 raise TypeError(f"{name!r} must be a Factor, got {type(factor).__name__}")
         self.labels  # noqa: B018  # labels must agree
+
+    @classmethod
+    def read(cls, path: PathLike) -> Self:
+        """Read a Markov network from a file of UAI, or the factors of a Bayesian network from any."""
+        return cls(read_factors(path))
+
+    def write(self, path: PathLike) -> None:
+        """Write the factors to a file of UAI, which keeps neither names nor labels."""
+        write_network_file(path, tables_of_graph(self))
 
     @cached_property
     def labels(self) -> dict[str, tuple[Label, ...]]:

@@ -16,7 +16,7 @@ from posteriori.inference.cliques.clique_answers import (
     marginals,
 )
 from posteriori.inference.cliques.clique_plan import CliquePlan, plan_cliques
-from posteriori.networks.network_tables import NetworkTables, with_likelihoods
+from posteriori.networks.flat_network import FlatNetwork, with_likelihoods
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Engine", "Findings"]
@@ -35,7 +35,7 @@ class Findings(NamedTuple):
 class Engine:
     """Answers about the tables of a network; plans are kept, the latest 64 of them."""
 
-    def __init__(self, network: NetworkTables) -> None:
+    def __init__(self, network: FlatNetwork) -> None:
         self.network = network
         self._plans: OrderedDict[object, CliquePlan] = OrderedDict()
 
@@ -48,7 +48,7 @@ class Engine:
         rest: Sequence[int] = (),
         memory: float | None = None,
         order: Sequence[int] | None = None,
-    ) -> tuple[CliquePlan, NetworkTables]:
+    ) -> tuple[CliquePlan, FlatNetwork]:
         """Return a plan and the tables that it is for.
 
         Parameters
@@ -81,7 +81,7 @@ class Engine:
 
     def _make(
         self,
-        network: NetworkTables,
+        network: FlatNetwork,
         asked: Sequence[int] | None,
         findings: Findings,
         kind: str,

@@ -13,10 +13,10 @@ from posteriori.networks.conditionals import Conditional, pieces_of
 from posteriori.numerics.types import Array, IntArray
 from posteriori.tables import ConditionalTable
 
-__all__ = ["NetworkTables", "tabulate_network", "with_likelihoods"]
+__all__ = ["FlatNetwork", "tabulate_network", "with_likelihoods"]
 
 
-class NetworkTables(NamedTuple):
+class FlatNetwork(NamedTuple):
     """Tables of all conditionals.
 
     Attributes
@@ -83,7 +83,7 @@ class NetworkTables(NamedTuple):
 
 def tabulate_network(
     conditionals: Iterable[Conditional | ConditionalTable], labels: Mapping[str, tuple[Label, ...]]
-) -> NetworkTables:
+) -> FlatNetwork:
     """Return the tables of a network."""
     index = {name: i for i, name in enumerate(labels)}
     sizes = [len(states) for states in labels.values()]
@@ -102,10 +102,10 @@ def tabulate_network(
             cells.append(piece.cells)
             owner.append(target)
     tables = gather_tables(sizes, scopes, cells)
-    return NetworkTables(index, tables, np.array(owner, dtype=np.int64), tuple(parents[:n_named]))
+    return FlatNetwork(index, tables, np.array(owner, dtype=np.int64), tuple(parents[:n_named]))
 
 
-def with_likelihoods(network: NetworkTables, likelihoods: Mapping[int, Array]) -> NetworkTables:
+def with_likelihoods(network: FlatNetwork, likelihoods: Mapping[int, Array]) -> FlatNetwork:
     """Return the tables with a likelihood of each state of some variables more."""
     if not likelihoods:
         return network
