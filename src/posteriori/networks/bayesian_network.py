@@ -229,7 +229,7 @@ class BayesianNetwork:
         total, p = self._engine.marginals(findings)
         if total == -np.inf:
             self._refuse(findings)
-        return NetworkMarginals(self.labels, self._first_state, p, total)
+        return NetworkMarginals(self.labels, self._bounds, p, total)
 
     def log_prob(self, assignment: str | Mapping[str, Label]) -> float:
         """Return ln p of an assignment of some or all variables."""
@@ -412,6 +412,12 @@ class BayesianNetwork:
     @cached_property
     def _first_state(self) -> Any:
         return np.concatenate([[0], np.cumsum(self._engine.network.tables.sizes)])
+
+    @cached_property
+    def _bounds(self) -> dict[str, tuple[int, int]]:
+        """Where the marginal of each variable lies among all of them."""
+        first = self._first_state.tolist()
+        return {name: (first[v], first[v + 1]) for v, name in enumerate(self.labels)}
 
     @cached_property
     def _has_zeros(self) -> bool:
