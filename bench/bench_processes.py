@@ -42,6 +42,7 @@ def gpytorch_score(x: np.ndarray, y: np.ndarray) -> Callable[[], float]:
     import gpytorch
     import torch
 
+    torch.set_default_dtype(torch.float64)  # else its parameters are rounded to single precision
     inputs, targets = (torch.tensor(a, dtype=torch.float64) for a in (x, y))
 
     class Model(gpytorch.models.ExactGP):
@@ -67,7 +68,7 @@ def gpytorch_score(x: np.ndarray, y: np.ndarray) -> Callable[[], float]:
         with gpytorch.settings.fast_computations(False, False, False):
             value = score(model(inputs), targets)
             value.backward()
-        return float(value) * len(y)
+        return float(value.detach()) * len(y)
 
     return run
 

@@ -23,8 +23,10 @@ import numpy as np
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
+    "as_kernel_indices",
     "as_kernel_input",
     "compilable",
+    "compilable_bare",
     "compiled",
     "compiled_beside",
     "compiled_into",
@@ -137,9 +139,20 @@ def as_kernel_input(a: Array) -> Array:
     return view
 
 
+def as_kernel_indices(a: Array) -> IntArray:
+    """Return contiguous read-only int64, as :func:`as_kernel_input` does numbers."""
+    if a.dtype == np.int64 and a.flags.c_contiguous and not a.flags.writeable:
+        return a
+    view = np.ascontiguousarray(a, dtype=np.int64).view()
+    view.setflags(write=False)
+    return view
+
+
 # -- one body, plain or compiled -------------------------------------------------------------
 
 _compilable: dict[object, Callable[..., object]] = {}
+#: Those that make no arrays.
+_bare: set[object] = set()
 #: What plain runs of each function have done: work and seconds.
 _spent: defaultdict[object, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
 
@@ -152,6 +165,16 @@ def compilable(function: _Function) -> _Function:
     """
     _compilable[function] = function
     return function
+
+
+def compilable_bare(function: _Function) -> _Function:
+    """Mark a function as :func:`compilable` that makes no arrays, nor does any that it calls.
+
+    What it needs room for is handed to it. So nothing counts references, which takes most of the time that
+    it takes to compile records of many arrays; and other threads may run beside it.
+    """
+    _bare.add(function)
+    return compilable(function)
 
 
 def run(
@@ -275,7 +298,7 @@ def _pays(body: object, work: float) -> bool:
 
 @cache
 def _machine_code(body: FunctionType) -> Callable[..., Any]:
-    return _compiled_on_disk(_with_parts(body), **_OPTIONS)
+    return _compiled_on_disk(_with_parts(body), **_OPTIONS, **(_BESIDE if body in _bare else {}))
 
 
 def _compiled_on_disk(function: Callable[..., object], **options: Any) -> Callable[..., Any]:
@@ -303,7 +326,9 @@ def _part(function: FunctionType) -> Callable[..., Any]:
     """Compile what a loop calls: into its machine code, as arrays are costly to hand over."""
     from numba import njit
 
-    return cast(Callable[..., Any], njit(forceinline=True, **_OPTIONS)(_with_parts(function)))
+    options = _PART if function in _bare else {}
+    made = njit(forceinline=True, **_OPTIONS, **options)(_with_parts(function))
+    return cast(Callable[..., Any], made)
 
 
 def _with_parts(function: FunctionType) -> FunctionType:

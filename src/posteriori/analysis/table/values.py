@@ -144,11 +144,13 @@ def _other_order(found: list[re.Match[str]], other: str) -> tuple[str, ...]:
 
 def years_of(times: Any) -> Array:
     """Return times as decimal years, NaN where there is none."""
-    moments = pd.Series(times).dt.as_unit("us")  # nanoseconds count 292 years and no further
-    if moments.dt.tz is None:
-        moments = moments.dt.tz_localize("UTC")
-    days = (moments - pd.Timestamp("2000-01-01", tz="UTC")) / pd.Timedelta(days=1)
-    return 2000.0 + days.to_numpy(dtype=np.float64, na_value=np.nan) / _DAYS_OF_YEAR
+    moments = pd.Series(times)
+    if moments.dt.tz is not None:
+        moments = moments.dt.tz_convert(None)
+    since = (
+        moments.to_numpy().astype("datetime64[us]") - _EPOCH
+    )  # nanoseconds count 292 years and no further
+    return 2000.0 + since / np.timedelta64(1, "D") / _DAYS_OF_YEAR
 
 
 def dates_of(years: Array, *, whole_days: bool) -> Any:

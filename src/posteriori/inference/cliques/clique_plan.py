@@ -1,0 +1,312 @@
+r"""Where every table goes: a tree of cliques for the variables that are not observed.
+
+Observed axes are cut off before any table is made, so that evidence makes cliques smaller. Two orders are tried,
+by fewest new edges and by smallest tables, and the one with fewer cells is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.graphs.orders.clique_tree import CliqueTree, make_clique_tree
+from posteriori.graphs.orders.elimination_order import eliminate_all, join_scopes, weigh_sizes
+from posteriori.inference.cliques.table_set import TableSet
+from posteriori.numerics.blocks.memory import free_memory
+from posteriori.numerics.compilation import as_kernel_indices, compilable_bare, run
+from posteriori.numerics.types import Array, IntArray
+
+__all__ = ["CliquePlan", "PlanArrays", "plan_cliques"]
+
+#: Bytes of a float64.
+_DOUBLE = 8
+
+
+class PlanArrays(NamedTuple):
+    """What the loops read, all arrays of whole numbers.
+
+    Attributes
+    ----------
+    sizes : (n,)
+        States of each variable of the tables.
+    start, axes : (C + 1,), (S,)
+        Variables of each clique: those of its separator, then those of its residual, the last the fastest.
+    shared, above : (C,)
+        How many are in the separator, and the clique above, −1 for roots.
+    first_below, below : (C + 1,), (B,)
+        Cliques below each clique.
+    first_used, used : (C + 2,), (F,)
+        Tables that are multiplied into each clique; the last list holds those without a free axis.
+    step_start, steps : (F + 1,), (T,)
+        For the tables of ``used``: cells to the next state of each axis of the clique, 0 where it has none.
+    first_cell, first_message : (C + 1,)
+        Where the cells of each clique, and of its separator, lie.
+    maximize : (C,)
+        1 for cliques whose residual is maximised, and not summed.
+    first_state : (n + 1,)
+        Where the marginal of each variable lies.
+    """
+
+    sizes: IntArray
+    start: IntArray
+    axes: IntArray
+    shared: IntArray
+    above: IntArray
+    first_below: IntArray
+    below: IntArray
+    first_used: IntArray
+    used: IntArray
+    step_start: IntArray
+    steps: IntArray
+    first_cell: IntArray
+    first_message: IntArray
+    maximize: IntArray
+    first_state: IntArray
+
+
+class CliquePlan(NamedTuple):
+    """A tree of cliques for tables and a set of observed variables.
+
+    Attributes
+    ----------
+    arrays : PlanArrays
+    tree : CliqueTree
+    order : tuple of int
+        Variables, the first eliminated first.
+    cells : float
+        Of all cliques; they may be too many to be counted in whole numbers.
+    longest : int
+        Variables of the largest clique.
+    widest : int
+        Cells of the largest separator or residual.
+    """
+
+    arrays: PlanArrays
+    tree: CliqueTree
+    order: tuple[int, ...]
+    cells: float
+    longest: int
+    widest: int
+
+    @property
+    def width(self) -> int:
+        """Variables of the largest clique, less one."""
+        return max(self.longest - 1, 0)
+
+    @property
+    def n_bytes(self) -> float:
+        """Memory that a run takes: cells of cliques and their messages."""
+        return _DOUBLE * (self.cells + float(self.arrays.first_message[-1]))
+
+
+def plan_cliques(
+    tables: TableSet,
+    use: IntArray,
+    free: IntArray,
+    *,
+    together: Sequence[Sequence[int]] = (),
+    groups: Sequence[Sequence[int]] | None = None,
+    maximize: Sequence[int] = (),
+    memory: float | None = None,
+) -> CliquePlan:
+    """Plan where tables go.
+
+    Parameters
+    ----------
+    tables : TableSet
+    use : (U,) of int
+        Tables that are needed.
+    free : (n,) of int
+        1 for variables that are summed, maximised or asked for, 0 for those that are observed.
+    together : sequence of sequences of int
+        Sets of free variables that must lie in one clique.
+    groups : sequence of sequences of int, optional
+        All free variables, those of each group to be eliminated before the next.
+    maximize : sequence of int
+        Variables that are maximised: none, or those of the last groups.
+    memory : float, optional
+        Bytes that may be taken; by default half of what is free.
+
+    Raises
+    ------
+    MemoryError
+        That says how much is needed, before any is taken.
+    """
+    start, scope = _scopes(tables, use, together)
+    graph = join_scopes(start, scope, free)
+    chosen = (
+        [np.flatnonzero(free)]
+        if groups is None
+        else [np.asarray(group, dtype=np.int64) for group in groups]
+    )
+    level = np.zeros(free.size, dtype=np.int64)
+    level[list(maximize)] = 1
+    weights = weigh_sizes(tables.sizes)
+    fixed = all(len(group) <= 1 for group in chosen)
+    plans = []
+    for by_weight in (False,) if fixed else (False, True):
+        elimination = eliminate_all(graph, weights, chosen, by_weight=by_weight)
+        tree = make_clique_tree(elimination, free.size, level)
+        sizes = _clique_cells(tree, tables.sizes)
+        plans.append((float(sizes.sum()), elimination.order, tree))
+    cells, order, tree = min(plans, key=lambda plan: plan[0])
+    _require_room(cells, tree, memory)
+    arrays = _lay_out(tables, use, free, tree, level)
+    longest, widest = int(tree.lengths.max(initial=0)), _widest(arrays)
+    return CliquePlan(arrays, tree, tuple(order.tolist()), cells, longest, widest)
+
+
+def _widest(arrays: PlanArrays) -> int:
+    """Return how many cells the largest separator or residual has."""
+    kept = np.diff(arrays.first_message)
+    residual = np.diff(arrays.first_cell) // np.maximum(kept, 1)
+    return max(int(kept.max(initial=1)), int(residual.max(initial=1)))
+
+
+def _scopes(
+    tables: TableSet, use: IntArray, together: Sequence[Sequence[int]]
+) -> tuple[IntArray, IntArray]:
+    """Return the scopes of the used tables, and of what must lie together."""
+    if use.size == tables.n_tables and not together:
+        return tables.start, tables.scope
+    length = tables.start[use + 1] - tables.start[use]
+    extra = [np.asarray(nodes, dtype=np.int64) for nodes in together]
+    start = np.concatenate([[0], np.cumsum([*length, *map(len, extra)])]).astype(np.int64)
+    entries = np.repeat(tables.start[use] - start[: use.size], length) + np.arange(
+        int(length.sum())
+    )
+    return start, np.concatenate([tables.scope[entries], *extra])
+
+
+def _clique_cells(tree: CliqueTree, sizes: IntArray) -> Array:
+    if not tree.n_cliques:
+        return np.zeros(0)
+    return np.multiply.reduceat(sizes[tree.nodes].astype(float), tree.start[:-1])
+
+
+def _require_room(cells: float, tree: CliqueTree, memory: float | None) -> None:
+    if memory is None:
+        free = free_memory()
+        memory = np.inf if free is None else free / 2
+    need = 2.0 * _DOUBLE * cells
+    if need > memory:
+        raise MemoryError(
+            f"an exact answer needs tables of {cells:.3g} cells, the largest over {tree.lengths.max()} "
+            f"variables, {need / 2**30:.3g} GiB; {memory / 2**30:.3g} GiB may be taken. Observe more "
+            "variables, or ask for fewer"
+        )
+
+
+def _lay_out(
+    tables: TableSet, use: IntArray, free: IntArray, tree: CliqueTree, level: IntArray
+) -> PlanArrays:
+    """Say where the cells of cliques and messages lie, and how tables and messages are multiplied in."""
+    n_cliques, n = tree.n_cliques, free.size
+    clique_of, above = np.empty(use.size, dtype=np.int64), tree.above
+    given = map(as_kernel_indices, (tables.start, tables.scope, use, tree.position, tree.home))
+    run(_find_cliques, 5.0 * use.size, *given, clique_of)
+    ranked = np.argsort(clique_of, kind="stable")
+    used, clique_of = as_kernel_indices(use[ranked]), as_kernel_indices(clique_of[ranked])
+    first_used = np.searchsorted(clique_of, np.arange(n_cliques + 2))
+    axes_of_use = np.append(tree.lengths, 0)[clique_of]
+    step_start = _starts(axes_of_use)
+    steps = np.zeros(int(step_start[-1]), dtype=np.int64)
+    first_axis, axes = as_kernel_indices(tree.start), as_kernel_indices(tree.nodes)
+    given = (
+        tables.start,
+        tables.scope,
+        tables.stride,
+        first_axis,
+        axes,
+        used,
+        clique_of,
+        step_start,
+    )
+    run(_find_steps, 5.0 * steps.size, *given, np.zeros(n, dtype=np.int64), steps)
+    sizes, shared = tables.sizes, as_kernel_indices(tree.shared)
+    messages = np.ones(n_cliques, dtype=np.int64)
+    run(_message_cells, 5.0 * axes.size, first_axis, axes, shared, sizes, messages)
+    down = np.argsort(above, kind="stable")
+    arrays = PlanArrays(
+        sizes=sizes,
+        start=first_axis,
+        axes=axes,
+        shared=shared,
+        above=above,
+        first_below=np.searchsorted(above[down], np.arange(n_cliques + 1)),
+        below=down,
+        first_used=first_used,
+        used=used,
+        step_start=step_start,
+        steps=steps,
+        first_cell=_starts(_clique_cells(tree, sizes)),
+        first_message=_starts(messages),
+        maximize=level[tree.nodes[tree.start[1:] - 1]],
+        first_state=_starts(sizes),
+    )
+    return PlanArrays(*map(as_kernel_indices, arrays))
+
+
+def _starts(counts: Array) -> IntArray:
+    return as_kernel_indices(np.concatenate([[0], np.cumsum(counts)]))
+
+
+@compilable_bare
+def _find_cliques(
+    start: IntArray,
+    scope: IntArray,
+    use: IntArray,
+    position: IntArray,
+    home: IntArray,
+    clique_of: IntArray,
+) -> None:
+    """Find the clique of each table: where the first of its variables is eliminated; at the end if none is."""
+    nowhere = 0
+    for v in range(len(home)):
+        nowhere = max(nowhere, home[v] + 1)
+    for i in range(len(use)):
+        first = len(home)
+        clique_of[i] = nowhere
+        for e in range(start[use[i]], start[use[i] + 1]):
+            v = scope[e]
+            if position[v] >= 0 and position[v] < first:
+                first = position[v]
+                clique_of[i] = home[v]
+
+
+@compilable_bare
+def _find_steps(
+    start: IntArray,
+    scope: IntArray,
+    stride: IntArray,
+    first_axis: IntArray,
+    axes: IntArray,
+    used: IntArray,
+    clique_of: IntArray,
+    step_start: IntArray,
+    of_variable: IntArray,
+    steps: IntArray,
+) -> None:
+    """Find how many cells of a table the next state of each axis of its clique is on; ``of_variable`` holds 0."""
+    for i in range(len(used)):
+        for e in range(start[used[i]], start[used[i] + 1]):
+            of_variable[scope[e]] = stride[e]
+        if clique_of[i] < len(first_axis) - 1:
+            low = first_axis[clique_of[i]]
+            for a in range(step_start[i + 1] - step_start[i]):
+                steps[step_start[i] + a] = of_variable[axes[low + a]]
+        for e in range(start[used[i]], start[used[i] + 1]):
+            of_variable[scope[e]] = 0
+
+
+@compilable_bare
+def _message_cells(
+    start: IntArray, axes: IntArray, shared: IntArray, sizes: IntArray, cells: IntArray
+) -> None:
+    """Count the cells of each separator."""
+    for c in range(len(shared)):
+        cells[c] = 1
+        for a in range(start[c], start[c] + shared[c]):
+            cells[c] *= sizes[axes[a]]

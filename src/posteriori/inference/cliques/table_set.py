@@ -1,0 +1,100 @@
+"""Tables over discrete variables as flat arrays: what every exact answer starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.numerics.compilation import as_kernel_indices, as_kernel_input
+from posteriori.numerics.types import Array, IntArray
+
+__all__ = ["TableSet", "as_logs", "gather_tables"]
+
+
+class TableSet(NamedTuple):
+    """The factors of a distribution over variables 0, …, n − 1.
+
+    Attributes
+    ----------
+    sizes : (n,) of int
+        States of each variable.
+    start : (F + 1,) of int
+    scope, stride : (S,) of int
+        Table f has the variables ``scope[start[f] : start[f + 1]]``, whose next state is so many cells on.
+    base, row : (F,) of int
+        Its first cell, and how many cells further that of the next row of evidence is: 0 where all rows
+        share it.
+    cells : (M,)
+        All tables, each divided by its largest cell; or, with ``logs``, the logarithms of that.
+    log_scale : (F,)
+        ln of what they were divided by.
+    floor : (F,)
+        ln of the smallest cell that is not 0.
+    logs : bool
+    """
+
+    sizes: IntArray
+    start: IntArray
+    scope: IntArray
+    stride: IntArray
+    base: IntArray
+    row: IntArray
+    cells: Array
+    log_scale: Array
+    floor: Array
+    logs: bool
+
+    @property
+    def n_tables(self) -> int:
+        """How many tables there are."""
+        return len(self.base)
+
+    def scope_of(self, table: int) -> IntArray:
+        """Return the variables of a table."""
+        return self.scope[self.start[table] : self.start[table + 1]]
+
+
+def gather_tables(
+    sizes: Sequence[int], scopes: Sequence[Sequence[int]], tables: Sequence[Array]
+) -> TableSet:
+    """Return tables of nonnegative numbers, each over the variables of its scope, as one value."""
+    made = [_scaled(np.asarray(table, dtype=float).reshape(-1)) for table in tables]
+    start = np.cumsum([0, *(len(scope) for scope in scopes)])
+    scope = np.array([v for scope in scopes for v in scope], dtype=np.int64)
+    strides = [_strides([sizes[v] for v in scope]) for scope in scopes]
+    base = np.cumsum([0, *(cells.size for cells, _, _ in made)])
+    steps = np.array([step for steps in strides for step in steps])
+    places = (np.array(sizes), start, scope, steps, base[:-1], np.zeros(len(made)))
+    numbers = (
+        np.concatenate([np.zeros(0), *(cells for cells, _, _ in made)]),
+        np.array([scale for _, scale, _ in made]),
+        np.array([floor for _, _, floor in made]),
+    )
+    return TableSet(*map(as_kernel_indices, places), *map(as_kernel_input, numbers), logs=False)
+
+
+def as_logs(tables: TableSet) -> TableSet:
+    """Return the same tables in logarithms: slower, and without a limit to how small a product may be."""
+    with np.errstate(divide="ignore"):
+        cells = np.log(tables.cells)
+    return tables._replace(cells=as_kernel_input(cells), logs=True)
+
+
+def _scaled(cells: Array) -> tuple[Array, float, float]:
+    """Return a table divided by its largest cell, ln of that cell, and of the smallest that is not 0."""
+    top = cells.max(initial=0.0)
+    if not top > 0.0:
+        return cells, 0.0, 0.0
+    scaled = cells / top
+    return scaled, float(np.log(top)), float(np.log(scaled[scaled > 0.0].min()))
+
+
+def _strides(shape: Sequence[int]) -> list[int]:
+    """Return how many cells on the next state of each axis is, that of the last axis being the next cell."""
+    steps, step = [], 1
+    for size in reversed(shape):
+        steps.append(step)
+        step *= size
+    return steps[::-1]

@@ -1,0 +1,1 @@
+"""Networks in files: BIF, XMLBIF and UAI, read and written by suffix."""

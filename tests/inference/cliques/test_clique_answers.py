@@ -1,0 +1,180 @@
+"""Totals, marginals, joint tables, best states and draws, against the whole joint table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from posteriori.inference.cliques.clique_answers import (
+    best_states,
+    clique_beliefs,
+    draw_states,
+    joint_table,
+    log_totals,
+    marginals,
+)
+from posteriori.inference.cliques.clique_plan import plan_cliques
+from posteriori.inference.cliques.table_set import TableSet, as_logs, gather_tables
+from posteriori.numerics import compilation
+
+
+@pytest.fixture(params=["plain", "compiled"], autouse=True)
+def _mode(request, monkeypatch):
+    monkeypatch.setattr(compilation, "_pays", lambda body, work: request.param == "compiled")
+
+
+class Case(NamedTuple):
+    """Random tables, evidence, and the joint table with impossible states set to 0."""
+
+    tables: TableSet
+    states: np.ndarray
+    free: np.ndarray
+    joint: np.ndarray
+
+    @property
+    def all(self) -> np.ndarray:
+        return np.arange(self.tables.n_tables)
+
+    @property
+    def unobserved(self) -> list[int]:
+        return np.flatnonzero(self.free).tolist()
+
+    @property
+    def total(self) -> float:
+        return float(self.joint.sum())
+
+    def sum_to(self, wanted: list[int]) -> np.ndarray:
+        rest = tuple(a for a in range(self.joint.ndim) if a not in wanted)
+        kept = self.joint.sum(axis=rest)
+        return np.transpose(kept, np.argsort(np.argsort(wanted)))
+
+
+def make_case(seed: int, *, cut: bool = True, zeros: float = 0.2) -> Case:
+    """Make random tables; observed variables are cut off, or have axes of one state in the tree."""
+    rng = np.random.default_rng(seed)
+    while True:
+        n = int(rng.integers(1, 8))
+        sizes = rng.integers(1, 4, size=n).tolist()
+        scopes = [
+            rng.choice(n, size=min(n, int(rng.integers(1, 4))), replace=False).tolist()
+            for _ in range(rng.integers(0, 10))
+        ]
+        shapes = [[sizes[v] for v in scope] for scope in scopes]
+        tables = [rng.random(shape) * (rng.random(shape) >= zeros) for shape in shapes]
+        joint = np.ones(sizes)
+        for scope, table in zip(scopes, tables, strict=True):
+            shape = [sizes[v] if v in scope else 1 for v in range(n)]
+            joint = joint * np.transpose(table, np.argsort(scope)).reshape(shape)
+        seen = rng.random(n) < 0.3
+        states = np.where(seen, [rng.integers(size) for size in sizes], -1)
+        inside = np.zeros(sizes)
+        where = tuple(slice(None) if s < 0 else slice(s, s + 1) for s in states)
+        inside[where] = joint[where]
+        if inside.sum() > 0.0:
+            free = np.where(seen & cut, 0, 1)
+            return Case(gather_tables(sizes, scopes, tables), states, free, inside)
+
+
+@pytest.mark.parametrize("cut", [True, False])
+@pytest.mark.parametrize("logs", [True, False])
+@pytest.mark.parametrize("seed", range(20))
+def test_marginals_and_total(seed, logs, cut):
+    case = make_case(seed, cut=cut)
+    plan = plan_cliques(case.tables, case.all, case.free)
+    tables = as_logs(case.tables) if logs else case.tables
+    found = marginals(plan, tables, case.states[None])
+    assert found.log_total[0] == pytest.approx(np.log(case.total), rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(log_totals(plan, tables, case.states[None]), found.log_total)
+    for v in case.unobserved:
+        low, high = plan.arrays.first_state[v : v + 2]
+        expected = case.sum_to([v]) / case.total
+        np.testing.assert_allclose(found.probabilities[0, low:high], expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_joint_tables_of_two_variables_in_any_order(seed):
+    case = make_case(seed)
+    wanted = np.random.default_rng(seed).permutation(case.unobserved)[:2].tolist()
+    if not wanted:
+        pytest.skip("nothing is free")
+    rest = [v for v in case.unobserved if v not in wanted]
+    plan = plan_cliques(case.tables, case.all, case.free, together=[wanted], groups=[rest, wanted])
+    found = joint_table(plan, case.tables, case.states[None], wanted)
+    expected = case.sum_to(wanted) / case.total
+    np.testing.assert_allclose(found.probabilities[0], expected.ravel(), atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_best_states_of_all_variables_and_of_some(seed):
+    case = make_case(seed)
+    plan = plan_cliques(case.tables, case.all, case.free, maximize=case.unobserved)
+    value, best = best_states(plan, case.tables, case.states[None])
+    assert value[0] == pytest.approx(np.log(case.joint.max()), rel=1e-12, abs=1e-12)
+    assert case.joint[tuple(best[0])] == pytest.approx(case.joint.max(), rel=1e-12)
+    some = case.unobserved[:2]
+    if some:
+        rest = case.unobserved[2:]
+        plan = plan_cliques(case.tables, case.all, case.free, groups=[rest, some], maximize=some)
+        value, best = best_states(plan, case.tables, case.states[None])
+        sums = case.sum_to(some)
+        assert value[0] == pytest.approx(np.log(sums.max()), rel=1e-12, abs=1e-12)
+        assert sums[tuple(best[0, some])] == pytest.approx(sums.max(), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", [2, 5, 9])
+def test_draws_have_the_frequencies_of_the_joint_table(seed):
+    case = make_case(seed)
+    plan = plan_cliques(case.tables, case.all, case.free)
+    size = 2000
+    drawn = draw_states(plan, case.tables, case.states, size, np.random.default_rng(seed))
+    counts = np.zeros(case.joint.shape)
+    np.add.at(counts, tuple(drawn.T), 1.0)
+    p = case.joint / case.total
+    assert not counts[p == 0.0].any()
+    assert np.all(np.abs(counts / size - p) < 5.0 * np.sqrt(p * (1.0 - p) / size) + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_beliefs_of_cliques_are_joint_probabilities(seed):
+    case = make_case(seed)
+    plan = plan_cliques(case.tables, case.all, case.free)
+    found = clique_beliefs(plan, case.tables, case.states)
+    arrays = plan.arrays
+    for c in range(plan.tree.n_cliques):
+        axes = arrays.axes[arrays.start[c] : arrays.start[c + 1]].tolist()
+        cells = found.cells[arrays.first_cell[c] : arrays.first_cell[c + 1]]
+        np.testing.assert_allclose(cells, (case.sum_to(axes) / case.total).ravel(), atol=1e-13)
+
+
+def test_products_beyond_the_range_of_plain_numbers_are_taken_in_logarithms():
+    # state 0 has weight 1e-600, state 1 has 1e-400: as plain numbers both would be 0, or state 0 would win
+    steep = [np.array([1.0, 1e-200])] * 2 + [np.array([1e-300, 1.0])] * 2
+    tables = gather_tables([2], [[0]] * 4, steep)
+    plan = plan_cliques(tables, np.arange(4), np.array([1]))
+    found = marginals(plan, tables, np.array([[-1]]))
+    assert found.log_total[0] == pytest.approx(-400.0 * np.log(10.0), rel=1e-12)
+    np.testing.assert_allclose(found.probabilities[0], [1e-200, 1.0], rtol=1e-9)
+
+
+def test_impossible_rows_have_minus_infinity_and_others_their_answers():
+    tables = gather_tables([2, 2], [[0, 1], [0]], [np.eye(2), np.array([0.3, 0.7])])
+    plan = plan_cliques(tables, np.arange(2), np.ones(2, dtype=np.int64))
+    found = marginals(plan, tables, np.array([[0, 1], [-1, 1], [0, 0]]))
+    np.testing.assert_allclose(found.log_total, [-np.inf, np.log(0.7), np.log(0.3)])
+    np.testing.assert_allclose(found.probabilities[1], [0.0, 1.0, 0.0, 1.0])
+
+
+def test_a_table_that_is_zero_everywhere_makes_everything_impossible():
+    tables = gather_tables([2], [[0]], [np.zeros(2)])
+    plan = plan_cliques(tables, np.arange(1), np.array([1]))
+    assert log_totals(plan, tables, np.array([[-1]]))[0] == -np.inf
+
+
+def test_tables_that_do_not_fit_are_refused_before_memory_is_taken():
+    n = 60
+    pairs = [[i, j] for i in range(n) for j in range(i)]
+    tables = gather_tables([2] * n, pairs, [np.ones((2, 2))] * len(pairs))
+    with pytest.raises(MemoryError, match=r"1.15e\+18 cells, the largest over 60 variables"):
+        plan_cliques(tables, np.arange(len(pairs)), np.ones(n, dtype=np.int64))
