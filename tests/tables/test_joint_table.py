@@ -185,7 +185,7 @@ def test_belief_is_the_limit_of_frequencies():
 # -- independence ------------------------------------------------------------------------------
 
 
-@pytest.mark.topic("004/1.1")
+@pytest.mark.topic("004/1.1", "000/P5", "001/3.11")
 def test_independence_and_conditional_independence():
     a = ConditionalTable("A", (), [0.3, 0.7])
     c = ConditionalTable("C", "A", [[0.9, 0.1], [0.4, 0.6]])

@@ -49,6 +49,7 @@ def link_both_ways(pairs: IntArray, n_nodes: int) -> Adjacency:
 def distinct_pairs(pairs: IntArray, n_nodes: int) -> IntArray:
     """Return each pair once, where it first stands."""
     keys = pairs[:, 0] * n_nodes + pairs[:, 1]
-    if len(np.unique(keys)) == len(keys):
-        return pairs
-    return pairs[np.sort(np.unique(keys, return_index=True)[1])]
+    order = np.argsort(keys, kind="stable")
+    first = np.ones(len(keys), dtype=bool)
+    first[1:] = np.diff(keys[order]) > 0
+    return pairs if first.all() else pairs[np.sort(order[first])]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Set
-from typing import TypeAlias
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Self, TypeAlias
 
 __all__ = ["Node", "NodeSet", "Nodes"]
 
@@ -12,38 +12,31 @@ Node: TypeAlias = Hashable
 Nodes: TypeAlias = Hashable | Iterable[Hashable]
 
 
-class NodeSet(Set[Node]):
-    """An immutable set of nodes that is listed in the order of its graph.
-
-    Equal to any set of the same nodes; ``&``, ``|``, ``-`` and ``<=`` work as for sets.
+class NodeSet(frozenset[Node]):
+    """A frozen set of nodes that is listed in the order of its graph, run after run.
 
     Examples
     --------
+    >>> NodeSet(["B", "A"])
+    {'B', 'A'}
     >>> NodeSet(["B", "A"]) == {"A", "B"}
     True
-    >>> NodeSet(["B", "A"]) | {"C"}
-    {'B', 'A', 'C'}
     """
 
-    __slots__ = ("_nodes",)
+    _order: tuple[Node, ...]
 
-    def __init__(self, nodes: Iterable[Node] = ()) -> None:
-        self._nodes = dict.fromkeys(nodes)
-
-    def __contains__(self, node: object) -> bool:
-        return node in self._nodes
+    def __new__(cls, nodes: Iterable[Node] = ()) -> Self:
+        """Keep the order in which nodes first come."""
+        order = tuple(dict.fromkeys(nodes))
+        self = super().__new__(cls, order)
+        self._order = order
+        return self
 
     def __iter__(self) -> Iterator[Node]:
-        return iter(self._nodes)
-
-    def __len__(self) -> int:
-        return len(self._nodes)
-
-    def __hash__(self) -> int:
-        return self._hash()
+        return iter(self._order)
 
     def __repr__(self) -> str:
-        return "{" + ", ".join(map(repr, self._nodes)) + "}"
+        return "{" + ", ".join(map(repr, self._order)) + "}"
 
     def __str__(self) -> str:
-        return ", ".join(map(str, self._nodes))
+        return ", ".join(map(str, self._order))
