@@ -21,6 +21,7 @@ from posteriori import (
     mathematics as mathematics,
     mixture as mixture,
     modeling as modeling,
+    networks as networks,
     numerics as numerics,
     plotting as plotting,
     regression as regression,

@@ -7,7 +7,7 @@ from posteriori.drawing.shapes import Line, Shape
 from posteriori.graphs.edge_lists import as_nodes
 from posteriori.graphs.graph_value import GraphValue
 from posteriori.graphs.node_sets import Nodes
-from posteriori.numerics.suggestions import hint
+from posteriori.numerics.validation import hint
 
 __all__ = ["draw_graph"]
 

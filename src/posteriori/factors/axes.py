@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 from weakref import WeakValueDictionary
 
-from posteriori.numerics.suggestions import hint, listed
+from posteriori.numerics.validation import hint, listed
 
 __all__ = [
     "Axes",

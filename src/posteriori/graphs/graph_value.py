@@ -12,8 +12,8 @@ import numpy as np
 from posteriori.graphs.adjacency import distinct_pairs
 from posteriori.graphs.edge_lists import as_nodes, number_edges
 from posteriori.graphs.node_sets import Node, Nodes, NodeSet
-from posteriori.numerics.suggestions import hint, listed
 from posteriori.numerics.types import Array, IntArray
+from posteriori.numerics.validation import hint, listed
 
 __all__ = ["GraphValue"]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from posteriori.graphs.node_sets import Node
 from posteriori.graphs.oracles import as_oracle
-from posteriori.numerics.suggestions import hint
+from posteriori.numerics.validation import hint
 
 __all__ = ["IndependenceClaim", "compare_independences"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from posteriori.graphs.node_sets import Node
-from posteriori.numerics.suggestions import hint
+from posteriori.numerics.validation import hint
 
 __all__ = ["Plates", "expand_edges"]
 

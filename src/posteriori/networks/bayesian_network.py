@@ -19,13 +19,13 @@ from posteriori.factors.axes import Label, Names, hint, refuse_axis
 from posteriori.graphs import DirectedGraph
 from posteriori.networks import reasons
 from posteriori.networks.conditionals import Conditional, pieces_of
-from posteriori.networks.evidence import Given, read_evidence
 from posteriori.networks.factor_graph import FactorGraph
 from posteriori.networks.flat_network import tabulate_network
 from posteriori.networks.jeffrey import fit_margins
 from posteriori.networks.marginal_view import NetworkMarginals
 from posteriori.networks.network_drawing import draw_network
 from posteriori.networks.network_engine import Engine, Findings
+from posteriori.networks.network_evidence import Given, read_known
 from posteriori.networks.network_plan import NetworkPlan, describe_plan
 from posteriori.networks.network_reading import PathLike, read_conditionals, write_tables
 from posteriori.networks.network_rows import encode_frame
@@ -446,7 +446,7 @@ class BayesianNetwork:
         virtual: Mapping[str, Any] | None = None,
         soft: Mapping[str, Any] | None = None,
     ) -> Findings:
-        evidence = read_evidence(self.labels, given, virtual, soft)
+        evidence = read_known(self.labels, given, virtual, soft)
         index = self._engine.network.index
         findings = Findings(
             {index[n]: self.labels[n].index(label) for n, label in evidence.states.items()},

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from posteriori.drawing.drawing import Drawing
 from posteriori.drawing.shapes import Line, Shape
-from posteriori.networks.evidence import Given
+from posteriori.networks.network_evidence import Given
 
 if TYPE_CHECKING:
     from posteriori.networks.bayesian_network import BayesianNetwork

@@ -16,8 +16,8 @@ from posteriori.inference.cliques.clique_answers import (
 )
 from posteriori.inference.cliques.clique_plan import CliquePlan, plan_cliques
 from posteriori.inference.cliques.table_set import TableSet
-from posteriori.networks.evidence import Given
 from posteriori.networks.network_engine import Engine, Findings
+from posteriori.networks.network_evidence import Given
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.types import Array, IntArray
 from posteriori.tables.table_query import parse_query

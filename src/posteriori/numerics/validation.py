@@ -6,7 +6,8 @@ lets a :class:`~posteriori.numerics.Symbol` through untouched, so that construct
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,6 +25,8 @@ __all__ = [
     "as_observation",
     "check_symmetric",
     "exactly_one",
+    "hint",
+    "listed",
     "naming_overflow",
     "naming_texts",
     "nonnegative",
@@ -333,3 +336,19 @@ def _lock(array: Array, original: Any = None) -> Array:
         array = array.copy()
     array.setflags(write=False)
     return array
+
+
+# -- what may have been meant ----------------------------------------------------------------
+
+
+def hint(wrong: object, options: Iterable[object]) -> str:
+    """Return "; did you mean …?" for the nearest option, or nothing when none is near."""
+    text = {str(option).lower(): option for option in options}
+    near = difflib.get_close_matches(str(wrong).lower(), text, n=1)
+    return f"; did you mean {text[near[0]]!r}?" if near else ""
+
+
+def listed(options: Sequence[object]) -> str:
+    """Return the first few options for an error message."""
+    shown = ", ".join(map(repr, options[:12]))
+    return shown + (f", … ({len(options)} in all)" if len(options) > 12 else "") or "none"

@@ -14,9 +14,8 @@ import numpy as np
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.factors import Factor
 from posteriori.factors.axes import Label, Names, as_names
-from posteriori.numerics.suggestions import hint
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import SUM_TOLERANCE
+from posteriori.numerics.validation import SUM_TOLERANCE, hint
 from posteriori.tables.derivation import Step, assume, symbol
 from posteriori.tables.probability_table import some_names
 from posteriori.tables.queried_table import QueriedTable

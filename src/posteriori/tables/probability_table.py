@@ -15,8 +15,8 @@ from posteriori.factors import Factor
 from posteriori.factors.axes import Label, Names, as_names
 from posteriori.factors.factor import nats_per
 from posteriori.numerics.special import relative_entropy_terms
-from posteriori.numerics.suggestions import hint
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import hint
 from posteriori.tables.event_algebra import Event, EventLike
 
 __all__ = ["ProbabilityTable", "some_names"]

@@ -9,9 +9,8 @@ import numpy as np
 
 from posteriori.factors import Factor
 from posteriori.factors.axes import Label, Names, as_names
-from posteriori.numerics.suggestions import hint, listed
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import nonnegative
+from posteriori.numerics.validation import hint, listed, nonnegative
 
 __all__ = ["count_rows"]
 

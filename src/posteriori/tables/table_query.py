@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
 from posteriori.factors.axes import Label, Names, as_names, refuse_axis
-from posteriori.numerics.suggestions import hint, listed
+from posteriori.numerics.validation import hint, listed
 
 __all__ = ["Query", "parse_assignment", "parse_query"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from posteriori.graphs.adjacency import Adjacency
 from posteriori.graphs.orders.clique_tree import make_clique_tree
-from posteriori.graphs.orders.elimination_order import Adjacency, eliminate_all, weigh_sizes
+from posteriori.graphs.orders.elimination_order import eliminate_all, weigh_sizes
 
 
 def adjacency_of(pairs: np.ndarray, n: int) -> Adjacency:

@@ -16,7 +16,7 @@ from posteriori.inference.cliques.clique_answers import (
     marginals,
 )
 from posteriori.inference.cliques.clique_plan import plan_cliques
-from posteriori.inference.cliques.table_set import TableSet, as_logs, gather_tables
+from posteriori.inference.cliques.table_set import TableSet, gather_tables, in_logs
 from posteriori.numerics import compilation
 
 
@@ -83,7 +83,7 @@ def make_case(seed: int, *, cut: bool = True, zeros: float = 0.2) -> Case:
 def test_marginals_and_total(seed, logs, cut):
     case = make_case(seed, cut=cut)
     plan = plan_cliques(case.tables, case.all, case.free)
-    tables = as_logs(case.tables) if logs else case.tables
+    tables = in_logs(case.tables) if logs else case.tables
     found = marginals(plan, tables, case.states[None])
     assert found.log_total[0] == pytest.approx(np.log(case.total), rel=1e-12, abs=1e-12)
     np.testing.assert_allclose(log_totals(plan, tables, case.states[None]), found.log_total)

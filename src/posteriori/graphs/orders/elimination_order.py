@@ -16,20 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.graphs.adjacency import Adjacency
 from posteriori.numerics.compilation import as_kernel_indices, compilable_bare, run
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Adjacency", "Elimination", "eliminate_all", "join_scopes", "weigh_sizes"]
+__all__ = ["Elimination", "eliminate_all", "join_scopes", "weigh_sizes"]
 
 #: Weights are whole numbers, so that sums of them, and ties, are the same everywhere: this many a bit.
 _UNITS = 1 << 16
-
-
-class Adjacency(NamedTuple):
-    """The neighbours of node v are ``neighbours[start[v] : start[v + 1]]``, each both ways."""
-
-    start: IntArray
-    neighbours: IntArray
 
 
 class Elimination(NamedTuple):
@@ -133,7 +127,7 @@ def eliminate_all(
     chosen = np.concatenate([*groups, np.zeros(0, dtype=np.int64)]).astype(np.int64)
     bounds = np.cumsum([0, *(len(group) for group in groups)])
     start, neighbours, weights, bounds = map(
-        as_kernel_indices, (graph.start, graph.neighbours, weights, bounds)
+        as_kernel_indices, (graph.starts, graph.ends, weights, bounds)
     )
     edges, n = neighbours.size, weights.size
     room = 2 * edges + 4 * chosen.size + 64

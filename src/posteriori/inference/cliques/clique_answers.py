@@ -14,7 +14,7 @@ import numpy as np
 
 from posteriori.inference.cliques import clique_loops as loops
 from posteriori.inference.cliques.clique_plan import CliquePlan
-from posteriori.inference.cliques.table_set import TableSet, as_logs
+from posteriori.inference.cliques.table_set import TableSet, in_logs
 from posteriori.numerics.compilation import as_kernel_indices, run
 from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array, IntArray
@@ -34,9 +34,11 @@ __all__ = [
 #: From this much work on, which is certain to be compiled, rows are shared out among threads.
 _SHARED = 1e8
 
-#: Stands for arrays that a question does not need.
+#: Stand for arrays that a question does not need: of numbers,
 _NONE = np.zeros((0, 0))
+#: … of states,
 _NO_STATES = np.zeros((0, 0), dtype=np.int64)
+#: … and of variables.
 _NO_INDEX = as_kernel_indices(np.zeros(0))
 
 
@@ -175,7 +177,7 @@ def _ask(
         rows = np.flatnonzero(np.isnan(log_total))
         if not rows.size:
             break
-        tables = as_logs(tables)
+        tables = in_logs(tables)
     return log_total + float(tables.log_scale[plan.arrays.used].sum())
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from posteriori.numerics.compilation import as_kernel_indices, as_kernel_input
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["TableSet", "as_logs", "gather_tables"]
+__all__ = ["TableSet", "in_logs", "gather_tables"]
 
 
 class TableSet(NamedTuple):
@@ -75,7 +75,7 @@ def gather_tables(
     return TableSet(*map(as_kernel_indices, places), *map(as_kernel_input, numbers), logs=False)
 
 
-def as_logs(tables: TableSet) -> TableSet:
+def in_logs(tables: TableSet) -> TableSet:
     """Return the same tables in logarithms: slower, and without a limit to how small a product may be."""
     with np.errstate(divide="ignore"):
         cells = np.log(tables.cells)

@@ -12,7 +12,7 @@ from posteriori.numerics.types import Array
 from posteriori.numerics.validation import SUM_TOLERANCE
 from posteriori.tables.table_query import parse_assignment
 
-__all__ = ["Evidence", "Given", "read_evidence"]
+__all__ = ["Evidence", "Given", "read_known"]
 
 #: What ``given=`` takes.
 Given = str | Mapping[str, Label] | None
@@ -35,7 +35,7 @@ class Evidence(NamedTuple):
     soft: dict[str, Array]
 
 
-def read_evidence(
+def read_known(
     labels: Mapping[str, tuple[Label, ...]],
     given: Given,
     virtual: Mapping[str, Any] | None = None,
