@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from posteriori.graphs.adjacency import Adjacency
 from posteriori.graphs.orders.clique_tree import CliqueTree, make_clique_tree
 from posteriori.graphs.orders.elimination_order import (
-    Adjacency,
     Elimination,
     eliminate_all,
     join_scopes,

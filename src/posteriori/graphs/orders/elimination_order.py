@@ -16,20 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.graphs.adjacency import Adjacency
 from posteriori.numerics.compilation import as_kernel_indices, compilable_bare, run
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Adjacency", "Elimination", "eliminate_all", "join_scopes", "weigh_sizes"]
+__all__ = ["Elimination", "eliminate_all", "join_scopes", "weigh_sizes"]
 
 #: Weights are whole numbers, so that sums of them, and ties, are the same everywhere: this many a bit.
 _UNITS = 1 << 16
-
-
-class Adjacency(NamedTuple):
-    """The neighbours of node v are ``neighbours[start[v] : start[v + 1]]``, each both ways."""
-
-    start: IntArray
-    neighbours: IntArray
 
 
 class Elimination(NamedTuple):
@@ -117,6 +111,7 @@ def eliminate_all(
     Parameters
     ----------
     graph : Adjacency
+        Each edge both ways.
     weights : (n,) of int
         Of :func:`weigh_sizes`.
     groups : sequence of arrays of int
