@@ -380,3 +380,55 @@ def show(
         from posteriori.cli.predict import run_show
 
         run_show(model)
+
+
+network = typer.Typer(
+    help="Ask Bayesian networks in files: BIF, XMLBIF or UAI, also packed as .gz.",
+    no_args_is_help=True,
+)
+app.add_typer(network, name="network")
+
+
+@network.command()
+def query(
+    file: Annotated[Path, typer.Argument(help="A network.")],
+    question: Annotated[str, typer.Argument(help='Such as "rain | wet=yes".')],
+    json: Annotated[bool, typer.Option("--json", help="Print {state: probability}.")] = False,
+) -> None:
+    """Answer a question exactly: a line for each state."""
+    require_file(file)
+    with told_errors():
+        from posteriori.cli.network import run_query
+
+        run_query(file, question, as_json=json)
+
+
+@network.command()
+def draw(
+    file: Annotated[Path, typer.Argument(help="A network.")],
+    given: Annotated[str, typer.Option(help="What is known, such as wet=yes.")] = "",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write to this file, .svg, .dot or .mmd; else SVG is printed.", dir_okay=False
+        ),
+    ] = None,
+) -> None:
+    """Draw a network: probabilities as bars, what is given shaded."""
+    require_file(file)
+    require_place(out)
+    require_different((out,), (file,))
+    with told_errors():
+        from posteriori.cli.network import run_draw
+
+        run_draw(file, given, out)
+
+
+@network.command("show")
+def show_network(file: Annotated[Path, typer.Argument(help="A network.")]) -> None:
+    """Say what a file of a network holds, and what exact answers take."""
+    require_file(file)
+    with told_errors():
+        from posteriori.cli.network import run_show_network
+
+        run_show_network(file)

@@ -16,6 +16,7 @@ _LOOKS = {
     "factor": 'shape=box, width=0.2, height=0.2, style=filled, fillcolor="#333333", label=""',
     "constant": 'shape=box, width=0.12, height=0.12, label=""',
     "point": 'shape=box, width=0.1, height=0.1, style=filled, fillcolor="#333333", label=""',
+    "card": "shape=box",
     "end": 'shape=point, width=0.01, label=""',
 }
 
@@ -34,7 +35,8 @@ def write_dot(sketch: Sketch) -> str:
 
 def _look(shape: Shape, label: str) -> str:
     look = _LOOKS[shape.form]
-    if shape.form in ("circle", "square"):
+    if shape.form in ("circle", "square", "card"):
+        label = "\n".join([label, *(f"{name}: {p:.3g}" for name, p in shape.bars)])
         shade = ', style=filled, fillcolor="#d5dbe3"' if shape.shaded else ""
         return f"{look}, label={_quote(label)}{shade}"
     return f"{look}, xlabel={_quote(label)}" if label else look
@@ -71,4 +73,4 @@ def _arrow(line: Line, names: Mapping[str, str]) -> str:
 
 
 def _quote(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -6,10 +6,25 @@ from typing import NamedTuple
 
 from posteriori.drawing.shapes import Shape, Sketch
 
-__all__ = ["LABEL", "PAD", "Extent", "Rectangle", "extent_of", "room_of", "text_width"]
+__all__ = [
+    "CARD_HEAD",
+    "CARD_ROW",
+    "LABEL",
+    "PAD",
+    "Extent",
+    "Rectangle",
+    "bar_labels",
+    "extent_of",
+    "room_of",
+    "text_width",
+]
 
 #: Room between a plate's border and what it holds, and below that for its label.
 PAD, LABEL = 13.0, 15.0
+#: Room of a card for its name, and for each of its states.
+CARD_HEAD, CARD_ROW = 26.0, 16.0
+#: Letters of a state's name that a card shows.
+_LETTERS = 14
 #: Widths of letters in parts of the font's size: of narrow and of wide ones, and of all others.
 _NARROW, _WIDE = frozenset(" !'.,:;()[]ijltfIr|"), frozenset("mwMWGOQ@%")
 
@@ -45,10 +60,20 @@ def extent_of(shape: Shape, sketch: Sketch) -> Extent:
         return Extent(5.0, 5.0, 5.0)
     if shape.form == "end":
         return Extent(2.0, 2.0, 1.0)
+    if shape.form == "card":
+        rows = max((text_width(label, 12.0) for label in bar_labels(shape)), default=0.0)
+        wide = 0.5 * max(text_width(shape.label, 14.0) + 16.0, rows + 130.0)
+        return Extent(wide, wide, 0.5 * (CARD_HEAD + CARD_ROW * len(shape.bars) + 4.0))
     low = 22.0 if shape.form == "circle" else 17.0
     wide = max(low, 0.5 * text_width(shape.label, 14.0) + 8.0)
     loops = any(line.start == line.end == shape.key for line in sketch.lines)
     return Extent(wide, wide + (26.0 if loops else 0.0), low)
+
+
+def bar_labels(shape: Shape) -> list[str]:
+    """Return the names of a card's states, long ones cut."""
+    names = (name for name, _ in shape.bars)
+    return [name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…" for name in names]
 
 
 def room_of(x: float, y: float, extent: Extent) -> Rectangle:

@@ -15,14 +15,17 @@ class Shape:
     ----------
     key : str
     label : str
-    form : {"circle", "square", "factor", "constant", "point", "end"}
-        Random variable, input, factor, constant; observation and half-edge of a Forney graph.
+    form : {"circle", "square", "factor", "constant", "point", "end", "card"}
+        Random variable, input, factor, constant; observation and half-edge of a Forney graph; a variable with
+        its probabilities.
     shaded : bool
         Whether it is observed.
     hint : str
         What a pointer that rests on it is told.
     plates : tuple of str
         Keys of the boxes around it.
+    bars : tuple of (str, float)
+        States of a card and their probabilities.
     """
 
     key: str
@@ -31,6 +34,7 @@ class Shape:
     shaded: bool = False
     hint: str = ""
     plates: tuple[str, ...] = ()
+    bars: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)

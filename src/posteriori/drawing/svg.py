@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from html import escape
 
 from posteriori.drawing.arrangement import Arrangement, place_shapes
+from posteriori.drawing.cards import write_card
 from posteriori.drawing.shapes import Line, Shape, Sketch
 
 __all__ = ["write_svg"]
 
 _INK, _LINE, _SHADE, _BORDER = "#1b2430", "#3d4a5c", "#c9d6e8", "#8a97a8"
+_BAR = "#3b6fb6"
 
 Point = tuple[float, float]
 
@@ -43,6 +46,13 @@ def _shape(shape: Shape, arrangement: Arrangement) -> str:
     wide = arrangement.extents[shape.key].left
     if shape.form == "end":
         return ""
+    if shape.form == "card":
+        colours = {"ink": _INK, "line": _LINE, "shade": _SHADE, "bar": _BAR}
+        title = f"<title>{_clean(shape.hint)}</title>" if shape.hint else ""
+        card = write_card(
+            shape, x, y, arrangement.extents[shape.key], partial(_text, inside=True), colours
+        )
+        return f"<g>{title}{card}</g>"
     solid = shape.form in ("factor", "point")
     fill = _LINE if solid else _SHADE if shape.shaded else "#ffffff"
     corner = {"circle": low, "square": 3.0}.get(shape.form, 1.0)
@@ -61,10 +71,14 @@ def _shape(shape: Shape, arrangement: Arrangement) -> str:
     return f"<g>{title}{body}{label}</g>"
 
 
-def _text(x: float, y: float, text: str, anchor: str, size: int, ink: str) -> str:
+def _text(
+    x: float, y: float, text: str, anchor: str, size: int, ink: str, *, inside: bool = False
+) -> str:
+    """Return a text; small ones that are not inside a shape have a halo, as lines may cross them."""
     if not text:
         return ""
-    halo = ' stroke="#ffffff" stroke-width="3" paint-order="stroke"' if size < 14 else ""
+    halo = ' stroke="#ffffff" stroke-width="3" paint-order="stroke"'
+    halo = halo if size < 14 and not inside else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}" '
         f'fill="{ink}"{halo}>{_clean(text)}</text>'

@@ -13,6 +13,7 @@ import numpy as np
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
+from posteriori.drawing.drawing import Drawing
 from posteriori.factors import Decoding, Factor
 from posteriori.factors.axes import Label, Names, hint, refuse_axis
 from posteriori.graphs import DirectedGraph
@@ -23,6 +24,7 @@ from posteriori.networks.factor_graph import FactorGraph
 from posteriori.networks.flat_network import tabulate_network
 from posteriori.networks.jeffrey import fit_margins
 from posteriori.networks.marginal_view import NetworkMarginals
+from posteriori.networks.network_drawing import draw_network
 from posteriori.networks.network_engine import Engine, Findings
 from posteriori.networks.network_plan import NetworkPlan, describe_plan
 from posteriori.networks.network_reading import PathLike, read_conditionals, write_tables
@@ -42,6 +44,9 @@ from posteriori.tables import ConditionalTable, JointTable
 from posteriori.tables.table_query import parse_query
 
 __all__ = ["BayesianNetwork"]
+
+#: A notebook shows networks of up to so many variables.
+_MOST_SHOWN = 60
 
 
 class BayesianNetwork:
@@ -229,7 +234,7 @@ class BayesianNetwork:
         total, p = self._engine.marginals(findings)
         if total == -np.inf:
             self._refuse(findings)
-        return NetworkMarginals(self.labels, self._first_state, p, total)
+        return NetworkMarginals(self.labels, self._bounds, p, total)
 
     def log_prob(self, assignment: str | Mapping[str, Label]) -> float:
         """Return ln p of an assignment of some or all variables."""
@@ -403,6 +408,13 @@ class BayesianNetwork:
         """Return the factor graph: a factor for each conditional, named like its variable."""
         return FactorGraph(self.factors())
 
+    def draw(self, given: Given = None) -> Drawing:
+        """Return a drawing: probabilities as bars, what is given shaded; in a notebook it shows itself."""
+        return draw_network(self, given)
+
+    def _repr_svg_(self) -> str | None:
+        return self.draw().svg() if len(self.labels) <= _MOST_SHOWN else None
+
     def _factor(self, names: Sequence[str], cells: Array) -> Factor:
         labels = [self.labels.get(name, (0, 1)) for name in names]
         return Factor(names, cells, labels)
@@ -412,6 +424,12 @@ class BayesianNetwork:
     @cached_property
     def _first_state(self) -> Any:
         return np.concatenate([[0], np.cumsum(self._engine.network.tables.sizes)])
+
+    @cached_property
+    def _bounds(self) -> dict[str, tuple[int, int]]:
+        """Where the marginal of each variable lies among all of them."""
+        first = self._first_state.tolist()
+        return {name: (first[v], first[v + 1]) for v, name in enumerate(self.labels)}
 
     @cached_property
     def _has_zeros(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.factors.axes import Label, refuse_axis
-from posteriori.numerics.types import Array, IntArray
+from posteriori.numerics.types import Array
 
 __all__ = ["NetworkMarginals"]
 
@@ -25,14 +25,13 @@ class NetworkMarginals(Mapping[str, Categorical]):
     def __init__(
         self,
         labels: Mapping[str, tuple[Label, ...]],
-        first: IntArray,
+        bounds: Mapping[str, tuple[int, int]],
         probabilities: Array,
         log_evidence: float,
     ) -> None:
+        probabilities.setflags(write=False)
         self._labels, self._probabilities = labels, probabilities
-        self._bounds = dict(
-            zip(labels, zip(first[:-1].tolist(), first[1:].tolist(), strict=False), strict=False)
-        )
+        self._bounds = bounds
         self.log_evidence = log_evidence
 
     def __getitem__(self, name: str) -> Categorical:
@@ -40,9 +39,7 @@ class NetworkMarginals(Mapping[str, Categorical]):
             low, high = self._bounds[name]
         except KeyError:
             refuse_axis(name, tuple(self._labels))
-        found = Categorical._from(probabilities=self._probabilities[low:high])
-        found.__dict__["_labels"] = self._labels[name]
-        return found
+        return Categorical._of_vector(self._probabilities[low:high], self._labels[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._labels)

@@ -27,6 +27,9 @@ from posteriori.numerics.validation import as_observation, probability_vector
 
 __all__ = ["Categorical", "check_log_weights", "one_hot_cov"]
 
+#: What a distribution that was made of probabilities remembers of how it was made.
+_BY_PROBABILITIES = {"probabilities": None}.keys()
+
 
 class Categorical(ExponentialFamily):
     """Categorical distribution: one of K categories.
@@ -63,6 +66,13 @@ class Categorical(ExponentialFamily):
         if isinstance(p, Symbol):
             return cls._from(probabilities=p, labels=labels)
         return cls._from(probabilities=p)._labelled(labels)
+
+    @classmethod
+    def _of_vector(cls, probabilities: Array, labels: tuple[Any, ...]) -> Self:
+        """Build from one read-only vector of probabilities and its labels, both checked: many at a time."""
+        self = object.__new__(cls)
+        self.__dict__.update(probabilities=probabilities, _given=_BY_PROBABILITIES, _labels=labels)
+        return self
 
     def _labelled(self, labels: LabelsLike | None) -> Self:
         if labels is not None:

@@ -7,6 +7,7 @@ answered again with logarithms.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from posteriori.inference.cliques import clique_loops as loops
 from posteriori.inference.cliques.clique_plan import CliquePlan
 from posteriori.inference.cliques.table_set import TableSet, as_logs
 from posteriori.numerics.compilation import as_kernel_indices, run
+from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -28,6 +30,9 @@ __all__ = [
     "marginals",
     "reached_cells",
 ]
+
+#: From this much work on, which is certain to be compiled, rows are shared out among threads.
+_SHARED = 1e8
 
 #: Stands for arrays that a question does not need.
 _NONE = np.zeros((0, 0))
@@ -145,25 +150,51 @@ def _ask(
     cells: Array | None = None,
 ) -> Array:
     """Run a question over all rows; return ln of the totals."""
-    arrays = plan.arrays
-    cells = np.zeros(int(arrays.first_cell[-1])) if cells is None else cells
-    messages = np.zeros(int(arrays.first_message[-1]))
-    log_total = np.full(len(states), np.nan)
-    given = as_kernel_indices(states)
     index = as_kernel_indices(np.asarray(wanted)) if wanted else _NO_INDEX
-    rows = as_kernel_indices(np.arange(len(states)))
-    room = loops.make_room(plan.tree.n_cliques, plan.longest, plan.widest)
-    work = len(states) * (10.0 * plan.cells + 50.0 * len(arrays.axes))
+    log_total, given = np.full(len(states), np.nan), as_kernel_indices(states)
+    rows = np.arange(len(states))
     for _ in range(2):
-        used = loops.Tables(*tables[1:7], tables.floor)
-        run(
-            loops.answer_rows,
+        work = len(rows) * (10.0 * plan.cells + 50.0 * len(plan.arrays.axes))
+        answer = partial(
+            _answer,
+            plan,
+            tables,
+            (what, clique, index),
+            given,
             work,
-            *(arrays, used, int(tables.logs), what, clique, index, rows, given, room),
-            *(cells, messages, log_total, found, best),
+            cells,
+            (log_total, found, best),
         )
+        if work > _SHARED and len(rows) > 1:
+            answer(rows[:1])  # what threads share is compiled once
+            share_rows(
+                lambda part, rows=rows, answer=answer: answer(rows[part]), len(rows), len(rows)
+            )
+        else:
+            answer(rows)
         rows = np.flatnonzero(np.isnan(log_total))
         if not rows.size:
             break
-        rows, tables = as_kernel_indices(rows), as_logs(tables)
-    return log_total + float(tables.log_scale[arrays.used].sum())
+        tables = as_logs(tables)
+    return log_total + float(tables.log_scale[plan.arrays.used].sum())
+
+
+def _answer(
+    plan: CliquePlan,
+    tables: TableSet,
+    question: tuple[int, int, IntArray],
+    states: IntArray,
+    work: float,
+    cells: Array | None,
+    found: tuple[Array, Array, IntArray],
+    rows: IntArray,
+) -> None:
+    """Answer a question for some rows, with room of its own for cliques and messages."""
+    arrays = plan.arrays
+    if cells is None:
+        cells = np.zeros(int(arrays.first_cell[-1]))
+    messages = np.zeros(int(arrays.first_message[-1]))
+    room = loops.make_room(plan.tree.n_cliques, plan.longest, plan.widest)
+    used = loops.Tables(*tables[1:7], tables.floor)
+    asked = (int(tables.logs), *question, as_kernel_indices(rows), states, room)
+    run(loops.answer_rows, work, arrays, used, *asked, cells, messages, *found)
