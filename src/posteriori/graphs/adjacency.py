@@ -6,39 +6,36 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.numerics.compilation import as_kernel_indices
 from posteriori.numerics.types import IntArray
 
 __all__ = ["Adjacency", "distinct_pairs", "link_both_ways", "link_nodes"]
 
 
 class Adjacency(NamedTuple):
-    """The neighbours of each node, in rising order.
+    """The neighbours of each node: those of v are ``neighbours[start[v] : start[v + 1]]``.
 
     Attributes
     ----------
-    starts : array (n + 1,)
-        Those of node i are ``ends[starts[i]:starts[i + 1]]``.
-    ends : array (E,)
+    start : (n + 1,) of int
+    neighbours : (E,) of int
     """
 
-    starts: IntArray
-    ends: IntArray
+    start: IntArray
+    neighbours: IntArray
 
     def of(self, node: int) -> list[int]:
         """Return the neighbours of one node."""
-        neighbours: list[int] = self.ends[self.starts[node] : self.starts[node + 1]].tolist()
-        return neighbours
+        found: list[int] = self.neighbours[self.start[node] : self.start[node + 1]].tolist()
+        return found
 
 
 def link_nodes(pairs: IntArray, n_nodes: int) -> Adjacency:
-    """Return the second node of each pair (E, 2) as a neighbour of the first."""
+    """Return the second node of each pair (E, 2) as a neighbour of the first, in rising order."""
     keys = np.sort(pairs[:, 0] * n_nodes + pairs[:, 1])
-    first, ends = np.divmod(keys, max(n_nodes, 1))
-    starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_nodes))])
-    # Locked, and so of one type for compiled loops.
-    starts.setflags(write=False)
-    ends.setflags(write=False)
-    return Adjacency(starts, ends)
+    first, second = np.divmod(keys, max(n_nodes, 1))
+    start = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_nodes))])
+    return Adjacency(as_kernel_indices(start), as_kernel_indices(second))
 
 
 def link_both_ways(pairs: IntArray, n_nodes: int) -> Adjacency:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from posteriori.graphs.adjacency import Adjacency
 
@@ -21,7 +22,7 @@ def list_cliques(links: Adjacency) -> Iterator[list[int]]:
     C. Bron and J. Kerbosch, Comm. ACM 16 (1973); E. Tomita, A. Tanaka and H. Takahashi,
     Theoretical Computer Science 363 (2006).
     """
-    n = len(links.starts) - 1
+    n = len(links.start) - 1
     neighbours = [frozenset(links.of(node)) for node in range(n)]
     rank = {node: i for i, node in enumerate(sorted(range(n), key=lambda x: len(neighbours[x])))}
     for node in rank:
@@ -54,8 +55,12 @@ def _extend(
 
 
 def _choices(neighbours: list[frozenset[int]], candidates: set[int], seen: set[int]) -> list[int]:
-    """Return the candidates that are not linked to the pivot, which is linked to most, last first."""
-    if not candidates:
-        return []
-    pivot = max(candidates | seen, key=lambda x: len(candidates & neighbours[x]))
-    return sorted(candidates - neighbours[pivot], reverse=True)
+    """Return the candidates that are not linked to the pivot, which leaves the fewest, last first."""
+    fewest = candidates
+    for pivot in chain(seen, candidates):
+        if len(fewest) <= 1:
+            break
+        left = candidates - neighbours[pivot]
+        if len(left) < len(fewest):
+            fewest = left
+    return sorted(fewest, reverse=True)

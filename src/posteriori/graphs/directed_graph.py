@@ -17,6 +17,7 @@ from posteriori.graphs.paths import Path, Separation, describe_path, shortest_pa
 from posteriori.graphs.plates import Plates, expand_edges
 from posteriori.graphs.searches import find_open_walk, find_openers, order_nodes, search, spread
 from posteriori.graphs.undirected_graph import UndirectedGraph
+from posteriori.numerics.compilation import as_kernel_indices
 from posteriori.numerics.lazy import networkx
 from posteriori.numerics.types import Array, IntArray
 
@@ -133,7 +134,7 @@ class DirectedGraph(GraphValue):
     @cached_property
     def _order(self) -> IntArray:
         """As many nodes as have all of their parents before them."""
-        waits_for, order = np.diff(self._parents.starts), np.zeros(len(self.nodes), dtype=np.int64)
+        waits_for, order = np.diff(self._parents.start), np.zeros(len(self.nodes), dtype=np.int64)
         placed: int = search(order_nodes, self._children, waits_for, order)
         return order[:placed]
 
@@ -252,14 +253,14 @@ class DirectedGraph(GraphValue):
         target, opener = np.zeros(n, dtype=np.int64), self._find_openers(given)
         target[b] = 1
         came, queue = np.zeros((2, 2 * n), dtype=np.int64)
-        links, sources = (self._parents, self._children), _locked(a)
+        links, sources = (self._parents, self._children), as_kernel_indices(np.array(a))
         state: int = search(find_open_walk, *links, sources, target, opener, came, queue)
         return state, came, opener
 
     def _find_openers(self, given: list[int]) -> IntArray:
         opener, queue = np.zeros((2, len(self.nodes)), dtype=np.int64)
         if given:
-            search(find_openers, self._parents, _locked(given), opener, queue)
+            search(find_openers, self._parents, as_kernel_indices(np.array(given)), opener, queue)
         return opener
 
     # -- other graphs ----------------------------------------------------------------------
@@ -354,15 +355,9 @@ class DirectedGraph(GraphValue):
 
 def _pairs_of_parents(parents: Adjacency) -> Iterator[IntArray]:
     """Return pairs of nodes with a common child, for all children with equally many parents."""
-    counts = np.diff(parents.starts)
+    counts = np.diff(parents.start)
     for count in np.unique(counts[counts > 1]).tolist():
-        first = parents.starts[:-1][counts == count]
-        together = parents.ends[first[:, None] + np.arange(count)]  # (children, parents)
+        first = parents.start[:-1][counts == count]
+        together = parents.neighbours[first[:, None] + np.arange(count)]  # (children, parents)
         i, j = np.triu_indices(count, k=1)
         yield np.stack([together[:, i].ravel(), together[:, j].ravel()], axis=1)
-
-
-def _locked(numbers: list[int]) -> IntArray:
-    array = np.array(numbers, dtype=np.int64)
-    array.setflags(write=False)
-    return array

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from posteriori.graphs.adjacency import Adjacency
-from posteriori.numerics.compilation import compilable, run
+from posteriori.numerics.compilation import compilable_bare, run
 from posteriori.numerics.types import IntArray
 
 __all__ = ["find_openers", "find_open_walk", "order_nodes", "search", "spread"]
@@ -30,11 +30,11 @@ _STEP = 4
 
 def search(body: Callable[..., Any], links: Adjacency, *arguments: Any) -> Any:
     """Run a search: plain on small graphs, compiled on large ones and after many questions."""
-    size = len(links.starts) + len(links.ends)
+    size = len(links.start) + len(links.neighbours)
     return run(body, math.inf if size > _LARGE else _STEP * size, links, *arguments)
 
 
-@compilable
+@compilable_bare
 def spread(links: Adjacency, reached: IntArray, queue: IntArray, filled: int) -> int:
     """Follow links from the nodes that stand in the queue; return how many are in it at the end.
 
@@ -44,8 +44,8 @@ def spread(links: Adjacency, reached: IntArray, queue: IntArray, filled: int) ->
     while done < filled:
         node = queue[done]
         done += 1
-        for k in range(links.starts[node], links.starts[node + 1]):
-            end = links.ends[k]
+        for k in range(links.start[node], links.start[node + 1]):
+            end = links.neighbours[k]
             if reached[end] == 0:
                 reached[end] = 1
                 queue[filled] = end
@@ -53,7 +53,7 @@ def spread(links: Adjacency, reached: IntArray, queue: IntArray, filled: int) ->
     return filled
 
 
-@compilable
+@compilable_bare
 def order_nodes(children: Adjacency, waits_for: IntArray, order: IntArray) -> int:
     """Order nodes after their parents; return how many have a place, all if there is no cycle.
 
@@ -73,8 +73,8 @@ def order_nodes(children: Adjacency, waits_for: IntArray, order: IntArray) -> in
     while done < filled:
         node = order[done]
         done += 1
-        for k in range(children.starts[node], children.starts[node + 1]):
-            end = children.ends[k]
+        for k in range(children.start[node], children.start[node + 1]):
+            end = children.neighbours[k]
             waits_for[end] -= 1
             if waits_for[end] == 0:
                 order[filled] = end
@@ -82,7 +82,7 @@ def order_nodes(children: Adjacency, waits_for: IntArray, order: IntArray) -> in
     return filled
 
 
-@compilable
+@compilable_bare
 def find_openers(parents: Adjacency, given: IntArray, opener: IntArray, queue: IntArray) -> None:
     """Find for each node what opens it as a collider: itself or the nearest descendant, if given.
 
@@ -97,15 +97,15 @@ def find_openers(parents: Adjacency, given: IntArray, opener: IntArray, queue: I
     while done < filled:
         node = queue[done]
         done += 1
-        for k in range(parents.starts[node], parents.starts[node + 1]):
-            end = parents.ends[k]
+        for k in range(parents.start[node], parents.start[node + 1]):
+            end = parents.neighbours[k]
             if opener[end] == 0:
                 opener[end] = opener[node]
                 queue[filled] = end
                 filled += 1
 
 
-@compilable
+@compilable_bare
 def find_open_walk(
     parents: Adjacency,
     children: Adjacency,
@@ -150,16 +150,16 @@ def find_open_walk(
             return int(state)
         given = opener[node] == node + 1
         if not given:  # → node →, or ← node →
-            for k in range(children.starts[node], children.starts[node + 1]):
-                end = 2 * children.ends[k] + 1
+            for k in range(children.start[node], children.start[node + 1]):
+                end = 2 * children.neighbours[k] + 1
                 if came[end] == 0:
                     came[end] = state + 1
                     queue[filled] = end
                     filled += 1
         if (from_above == 0 and not given) or (from_above == 1 and opener[node] > 0):
             # ← node ←, or → node ←
-            for k in range(parents.starts[node], parents.starts[node + 1]):
-                end = 2 * parents.ends[k]
+            for k in range(parents.start[node], parents.start[node + 1]):
+                end = 2 * parents.neighbours[k]
                 if came[end] == 0:
                     came[end] = state + 1
                     queue[filled] = end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from typing import Any, Self, final
@@ -12,6 +12,13 @@ import numpy as np
 from posteriori.graphs.adjacency import Adjacency, link_both_ways
 from posteriori.graphs.cliques import list_cliques
 from posteriori.graphs.graph_value import GraphValue
+from posteriori.graphs.junction_tree import (
+    JunctionTree,
+    added_edges,
+    eliminate_nodes,
+    join_cliques,
+    read_sizes,
+)
 from posteriori.graphs.node_sets import Node, Nodes, NodeSet
 from posteriori.graphs.searches import search, spread
 from posteriori.numerics.lazy import networkx
@@ -99,6 +106,61 @@ class UndirectedGraph(GraphValue):
         {'A', 'B'}
         """
         return (self._named(clique) for clique in islice(list_cliques(self._links), limit))
+
+    # -- triangulation ---------------------------------------------------------------------
+
+    def triangulate(
+        self, order: str | Iterable[Node] = "min-fill", sizes: Mapping[Node, int] | None = None
+    ) -> UndirectedGraph:
+        """Return the graph with the edges that eliminating its nodes adds.
+
+        Parameters
+        ----------
+        order : {"min-fill", "min-weight"} or iterable of nodes
+            Which node goes next: that whose neighbours lack the fewest edges, that with the smallest
+            table, or the next of an order that names every node.
+        sizes : mapping of nodes to int, optional
+            States of each node, by which tables are measured and ties are settled; 2 by default.
+
+        Examples
+        --------
+        >>> square = UndirectedGraph([("A", "B"), ("B", "C"), ("C", "D"), ("D", "A")])
+        >>> (
+        ...     len(square.triangulate().edges),
+        ...     ("B", "D") in square.triangulate(["A", "B", "C", "D"]).edges,
+        ... )
+        (5, True)
+        """
+        states = read_sizes(sizes, self._position)
+        added = added_edges(eliminate_nodes(self._links, self._position, order, states))
+        return self._of(self._position, np.concatenate([self._pairs, added]))
+
+    def junction_tree(
+        self, sizes: Mapping[Node, int] | None = None, order: str | Iterable[Node] = "min-fill"
+    ) -> JunctionTree:
+        """Return the cliques of :meth:`triangulate` as a tree, which exact inference works on.
+
+        Parameters
+        ----------
+        sizes : mapping of nodes to int, optional
+            States of each node, of which ``cells`` counts the combinations; 2 by default.
+        order : {"min-fill", "min-weight"} or iterable of nodes
+            As in :meth:`triangulate`.
+
+        Examples
+        --------
+        >>> from posteriori.graphs import DirectedGraph
+        >>> g = DirectedGraph(
+        ...     [("A", "C"), ("B", "C"), ("B", "D"), ("C", "D"), ("C", "E"), ("D", "E")]
+        ... )
+        >>> print(g.moral().junction_tree())
+        JunctionTree(3 cliques, width 2, 24 cells)
+          {'A', 'C', 'B'} – {'C', 'B'} – {'C', 'B', 'D'}
+          {'C', 'D', 'E'} – {'C', 'D'} – {'C', 'B', 'D'}
+        """
+        states = read_sizes(sizes, self._position)
+        elimination = eliminate_nodes(self._links, self._position, order, states)
+        return join_cliques(elimination, self.nodes, states)
 
     # -- other libraries -------------------------------------------------------------------
 

@@ -111,6 +111,7 @@ def eliminate_all(
     Parameters
     ----------
     graph : Adjacency
+        Each edge both ways.
     weights : (n,) of int
         Of :func:`weigh_sizes`.
     groups : sequence of arrays of int
