@@ -15,8 +15,8 @@ from posteriori.networks.files.file_text import malformed
 
 __all__ = ["BifText", "Block", "Row", "read_blocks", "shown", "unknown"]
 
-#: Comments, and quoted text, in which there are none.
-_COMMENT = re.compile(r'"[^"\n]*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/')
+#: Comments, also one without an end, and quoted text, in which there are none.
+_COMMENT = re.compile(r'"[^"\n]*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+')
 _QUOTED = re.compile(r'"([^"\n]*+)"')
 
 #: A word; of quoted text its number in quotes is left while a file is read.
@@ -60,7 +60,7 @@ class BifText:
         self.path = path
         self.quoted: list[str] = []
         if "//" in text or "/*" in text:
-            text = _COMMENT.sub(_without_comment, text)
+            text = _COMMENT.sub(self._without_comment, text)
         self.text = _QUOTED.sub(self._keep_apart, text) if '"' in text else text
         self.place = 0
 
@@ -121,6 +121,16 @@ class BifText:
         start = self._next(self.place)
         found = self.text[start : start + _SHOWN].split("\n")[0]
         return repr(found) if found else "the end of the file"
+
+    def _without_comment(self, match: re.Match[str]) -> str:
+        """Keep quoted text, and of comments the ends of lines, so that lines can be counted."""
+        found = match[0]
+        if found[0] == '"':
+            return found
+        if found[1] == "*" and (len(found) < 4 or not found.endswith("*/")):
+            line = match.string.count("\n", 0, match.start()) + 1
+            raise malformed(self.path, line, "expected */ after /*, got the end of the file")
+        return " " + "\n" * found.count("\n")
 
     def _keep_apart(self, match: re.Match[str]) -> str:
         self.quoted.append(match.group(1))
@@ -189,7 +199,7 @@ def _read_rows(bif: BifText) -> list[Row]:
     text, match, place = bif.text, _ROW.match, bif.place
     while True:
         while row := match(text, place):
-            rows.append((place, *row.groups()))
+            rows.append((place, row[1], row[2], row[3]))
             place = row.end()
         bif.place = place
         if not bif.skip(_PROPERTY):
@@ -198,9 +208,3 @@ def _read_rows(bif: BifText) -> list[Row]:
     if _CLOSE.match(text, place) is None:
         bif.take(_CLOSE, "( states ) numbers; or table numbers; or default numbers; or }")
     return rows
-
-
-def _without_comment(match: re.Match[str]) -> str:
-    """Keep quoted text, and of comments the ends of lines, so that lines can be counted."""
-    found = match[0]
-    return found if found[0] == '"' else " " + "\n" * found.count("\n")

@@ -52,7 +52,8 @@ def parse_bif(text: str, path: object, memory_limit: int | None) -> NetworkTable
     sizes = {name: len(labels) for name, labels in states.items()}
     require_room(path, blocks, sizes, memory_limit)
     codes = {name: {label: k for k, label in enumerate(s)} for name, s in states.items()}
-    tables, notes = [], []
+    tables: list[Array] = []
+    notes: list[str] = []
     for scope, block in blocks.items():
         axes = TableAxes(scope, tuple(states[name] for name in scope))
         table, note = _read_table(bif, axes, block.rows or [(block.place, None, "", "")], codes)

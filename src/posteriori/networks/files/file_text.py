@@ -68,7 +68,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     write_whole(path, gzip.compress(content, mtime=0) if packed else content)
 
 
-def malformed(path: str | os.PathLike[str], line: int, what: str) -> ValueError:
+def malformed(path: object, line: int, what: str) -> ValueError:
     """Return the error for a line of a file."""
     return ValueError(f"{path}, line {line}: {what}")
 

@@ -31,7 +31,7 @@ def read_evidence(path: str | os.PathLike[str]) -> tuple[dict[str, str], ...]:
     uai = UaiText(text, path)
     lines = [words for words in map(str.split, text.splitlines()) if words]
     samples = uai.whole("the number of samples") if _counts_samples(lines) else 1
-    found = []
+    found: list[dict[str, str]] = []
     while len(found) < samples:  # a number alone does not make so many
         found.append(_read_sample(uai))
     if uai.left:

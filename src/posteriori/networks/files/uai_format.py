@@ -135,7 +135,8 @@ def parse_uai(text: str, path: object, memory_limit: int | None) -> NetworkTable
     sizes = {name: _read_size(uai) for name in names}
     scopes = [_read_scope(uai, names) for _ in range(uai.count("the number of tables"))]
     labels = {"labels of states": max(_LABEL * sum(sizes.values()), 1)}
-    require_room(path, [tuple(labels), *scopes], sizes | labels, memory_limit)
+    require_room(path, [tuple(labels)], labels, memory_limit)
+    require_room(path, scopes, sizes, memory_limit)
     states = tuple(tuple(map(str, range(size))) for size in sizes.values())
     read = _read_conditionals if kind == "BAYES" else _read_factors
     network = read(uai, names, states, scopes)
@@ -181,7 +182,9 @@ def _read_conditionals(
     """Read tables of which each is of the last of its variables."""
     _require_targets(uai, names, scopes)
     labels = dict(zip(names, states, strict=True))
-    parents, tables, notes = {}, {}, []
+    parents: dict[str, tuple[str, ...]] = {}
+    tables: dict[str, Array] = {}
+    notes: list[str] = []
     for *given, name in scopes:
         axes = TableAxes((*given, name), tuple(labels[each] for each in (*given, name)))
         parents[name] = tuple(given)

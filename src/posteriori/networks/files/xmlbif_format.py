@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
@@ -89,7 +89,8 @@ def parse_xmlbif(content: bytes, path: object, memory_limit: int | None) -> Netw
     scopes = _read_scopes(definitions, states, path)
     sizes = {name: len(labels) for name, labels in states.items()}
     require_room(path, scopes, sizes, memory_limit)
-    tables, notes = [], []
+    tables: list[Array] = []
+    notes: list[str] = []
     for scope, element in scopes.items():
         axes = TableAxes(scope, tuple(states[name] for name in scope))
         table, note = _read_table(axes, element, path)
@@ -182,7 +183,7 @@ class _Reader:
             self.elements[-1].parts.setdefault(tag, []).append("".join(self.text).strip())
         self.text.clear()
 
-    def _refuse_entity(self, *declared: Any) -> None:
+    def _refuse_entity(self, *declared: Any) -> NoReturn:
         raise self._error("expected no entities, got one; write what it stands for in its place")
 
     def _error(self, what: str) -> ValueError:

@@ -1,0 +1,102 @@
+"""Random networks with odd names, written and read in every format: the same values, bit by bit."""
+
+import gzip
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from posteriori.networks.files.network_files import read_network_file, write_network_file
+from posteriori.networks.files.network_tables import FactorTables, NetworkTables
+
+#: Names that files may well have, and some that formats have signs in.
+ODD = ("<5", "Asy/Patch", "x-1", "a b", "table", "property", "//", "/*", "{", "a,b", "é", "&amp;")
+
+NAMES = st.sampled_from(ODD) | st.text(
+    st.characters(blacklist_categories=["Cc", "Cs", "Cn"], blacklist_characters='"'), min_size=1
+).filter(lambda name: name == name.strip())
+
+
+@st.composite
+def labelled(draw):
+    """Draw names, and states of each."""
+    names = tuple(draw(st.lists(NAMES, min_size=1, max_size=5, unique=True)))
+    labels = st.lists(NAMES, min_size=1, max_size=4, unique=True).map(tuple)
+    return names, tuple(draw(labels) for _ in names)
+
+
+@st.composite
+def bayesian(draw):
+    """Draw a network whose variables have some of those before them as parents, in any order."""
+    names, states = draw(labelled())
+    sizes = {name: len(labels) for name, labels in zip(names, states, strict=True)}
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    parents, tables = [], []
+    for k, name in enumerate(names):
+        chosen = [str(each) for each in rng.permutation(names[:k])[: rng.integers(3)]]
+        shape = tuple(sizes[each] for each in (*chosen, name))
+        weights = rng.random(shape) ** rng.choice([1, 40]) + 1e-300
+        tables.append(weights / weights.sum(axis=-1, keepdims=True))
+        parents.append(tuple(chosen))
+    order = rng.permutation(len(names))  # parents may stand behind their children
+    fields = (names, states, parents, tables)
+    return NetworkTables(*(tuple(field[k] for k in order) for field in fields))
+
+
+@st.composite
+def markov(draw):
+    """Draw a network of factors over any variables, also over none."""
+    names, states = draw(labelled())
+    sizes = {name: len(labels) for name, labels in zip(names, states, strict=True)}
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    counts = rng.integers(4, size=draw(st.integers(0, 4)))
+    scopes = tuple(tuple(str(each) for each in rng.permutation(names)[:count]) for count in counts)
+    tables = tuple(10.0 ** rng.uniform(-30, 30, [sizes[each] for each in s]) for s in scopes)
+    return FactorTables(names, states, scopes, tables)
+
+
+def round_trip(network, suffix):
+    with TemporaryDirectory() as folder:
+        path = Path(folder, f"a{suffix}")
+        write_network_file(path, network)
+        return read_network_file(path)
+
+
+def assert_same_tables(found, network):
+    assert not found.notes
+    for table, other in zip(found.tables, network.tables, strict=True):
+        assert table.shape == np.shape(other)
+        assert np.array_equal(table, other)
+
+
+@pytest.mark.parametrize("suffix", [".bif", ".bif.gz", ".xmlbif", ".xml.gz"])
+@settings(max_examples=40, deadline=None)
+@given(network=bayesian())
+def test_names_and_numbers_come_back(suffix, network):
+    found = round_trip(network, suffix)
+    assert found[:3] == network[:3]
+    assert_same_tables(found, network)
+
+
+@pytest.mark.parametrize("suffix", [".uai", ".uai.gz"])
+@settings(max_examples=40, deadline=None)
+@given(network=bayesian() | markov())
+def test_uai_keeps_numbers_and_who_is_who(suffix, network):
+    found = round_trip(network, suffix)
+    assert type(found) is type(network)
+    renamed = {name: f"x{k}" for k, name in enumerate(network.names)}
+    assert found.names == tuple(renamed.values())
+    assert [len(labels) for labels in found.states] == [len(labels) for labels in network.states]
+    assert found.scopes == tuple(tuple(renamed[name] for name in s) for s in network.scopes)
+    assert_same_tables(found, network)
+
+
+def test_the_same_network_is_the_same_packed_file(tmp_path):
+    network = NetworkTables(("a",), (("0", "1"),), ((),), (np.array([0.1, 0.9]),))
+    write_network_file(tmp_path / "a.bif.gz", network)
+    write_network_file(tmp_path / "b.bif.gz", network)
+    assert (tmp_path / "a.bif.gz").read_bytes() == (tmp_path / "b.bif.gz").read_bytes()
+    text = gzip.decompress((tmp_path / "a.bif.gz").read_bytes()).decode()
+    assert "table 0.1, 0.9;" in text
