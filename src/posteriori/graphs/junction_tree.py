@@ -19,8 +19,8 @@ from posteriori.graphs.adjacency import Adjacency
 from posteriori.graphs.node_sets import Node, NodeSet
 from posteriori.graphs.orders.clique_tree import make_clique_tree
 from posteriori.graphs.orders.elimination_order import Elimination, eliminate_all, weigh_sizes
-from posteriori.numerics.suggestions import hint
 from posteriori.numerics.types import IntArray
+from posteriori.numerics.validation import hint
 
 __all__ = ["JunctionTree", "added_edges", "eliminate_nodes", "join_cliques", "read_sizes"]
 
