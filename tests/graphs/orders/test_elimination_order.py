@@ -35,8 +35,8 @@ def primal_graph(scopes: list[list[int]], n: int) -> Adjacency:
 
 
 def neighbours_of(graph: Adjacency) -> dict[int, set[int]]:
-    bounds = zip(graph.starts[:-1], graph.starts[1:], strict=True)
-    return {v: set(graph.ends[a:b].tolist()) for v, (a, b) in enumerate(bounds)}
+    bounds = zip(graph.start[:-1], graph.start[1:], strict=True)
+    return {v: set(graph.neighbours[a:b].tolist()) for v, (a, b) in enumerate(bounds)}
 
 
 def eliminate_sets(around: dict[int, set[int]], order: np.ndarray) -> list[set[int]]:

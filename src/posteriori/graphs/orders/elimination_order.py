@@ -128,7 +128,7 @@ def eliminate_all(
     chosen = np.concatenate([*groups, np.zeros(0, dtype=np.int64)]).astype(np.int64)
     bounds = np.cumsum([0, *(len(group) for group in groups)])
     start, neighbours, weights, bounds = map(
-        as_kernel_indices, (graph.starts, graph.ends, weights, bounds)
+        as_kernel_indices, (graph.start, graph.neighbours, weights, bounds)
     )
     edges, n = neighbours.size, weights.size
     room = 2 * edges + 4 * chosen.size + 64
