@@ -323,22 +323,6 @@ def test_a_network_is_a_value(rain):
     assert "2 variables, 1 edges, 3 parameters" in repr(rain)
 
 
-@pytest.mark.topic("001/3.7", "001/3.8")
-def test_parameters_of_the_full_table_and_of_a_network():
-    # ten variables of ten states: 10^4 cells less one for four of them; a chain of four needs far fewer
-    states = np.full(10, 0.1)
-    full = [ConditionalTable("x0", (), states)]
-    for i in range(1, 4):
-        full.append(
-            ConditionalTable(f"x{i}", [f"x{j}" for j in range(i)], np.full([10] * (i + 1), 0.1))
-        )
-    assert BayesianNetwork(*full).n_parameters == 9999
-    pairs = [ConditionalTable("x0", (), states), ConditionalTable("x1", (), states)]
-    pairs += [ConditionalTable("x2", ["x0", "x1"], np.full((10, 10, 10), 0.1))]
-    pairs += [ConditionalTable("x3", "x2", np.full((10, 10), 0.1))]
-    assert BayesianNetwork(*pairs).n_parameters == 9 + 9 + 900 + 90
-
-
 def test_plans_tell_the_cost_and_evidence_lowers_it():
     bn = random_network(11, most=6)
     assert bn.plan(bn.names).cells == 0
