@@ -33,6 +33,10 @@ from posteriori.datasets.draws import (
     make_die_rolls as make_die_rolls,
     make_mixed_sources as make_mixed_sources,
 )
+from posteriori.datasets.network_catalogue import (
+    list_networks as list_networks,
+    network_path as network_path,
+)
 from posteriori.datasets.noisy_curves import (
     make_curve as make_curve,
     make_heteroscedastic_line as make_heteroscedastic_line,

@@ -303,6 +303,11 @@ def test_the_limit_of_memory_can_be_given(tmp_path):
         read(tmp_path, "a.bif", huge_bif(10), memory_limit=8000)
 
 
+def test_a_constant_can_be_too_much(tmp_path):
+    with pytest.raises(MemoryError, match="16 bytes, and 8 may be used; the table of no variables"):
+        read(tmp_path, "a.uai", "MARKOV 0 2 0 0 1 2.0 1 3.0", memory_limit=8)
+
+
 def test_parents_with_one_state_have_axes_too(tmp_path):
     names = " ".join(map(str, range(70)))
     text = f"MARKOV 70 {' '.join(['1'] * 70)} 1 70 {names} 1 0.5"

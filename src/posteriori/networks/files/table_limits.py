@@ -51,7 +51,7 @@ def require_room(
         if needed > limit:
             raise MemoryError(
                 f"{path} declares tables of at least {needed} bytes, and {limit} may be used; "
-                f"the table of {scope[-1]!r} is the one that does not fit"
+                f"the table of {_target(scope)} is the first that does not fit"
             )
 
 
@@ -60,12 +60,17 @@ def _table_bytes(path: object, scope: Sequence[str], sizes: Mapping[str, int], l
     digits = sum(math.log2(sizes[name]) for name in scope)
     if digits > _DIGITS:
         raise MemoryError(
-            f"{path} declares a table of {scope[-1]!r} with 2**{digits + 3:.0f} bytes, and {limit} "
+            f"{path} declares a table of {_target(scope)} with 2**{digits + 3:.0f} bytes, and {limit} "
             "may be used"
         )
     if len(scope) > _MOST_AXES:
         raise ValueError(
-            f"{path}: the table of {scope[-1]!r} has {len(scope)} variables, an array at most "
+            f"{path}: the table of {_target(scope)} has {len(scope)} variables, an array at most "
             f"{_MOST_AXES}; leave out those with one state"
         )
     return _DOUBLE * math.prod(sizes[name] for name in scope)
+
+
+def _target(scope: Sequence[str]) -> str:
+    """Name a table by its last variable; a constant factor has none."""
+    return repr(scope[-1]) if scope else "no variables"
