@@ -140,15 +140,32 @@ class Kernel:
             f"a kernel matrix of {len(x)} × {len(z)} values", len(x) * len(z), "use fewer points"
         )
         gram = np.empty((len(x), len(z)))
+        if Z is None or Z is X:
+            self._fill_halves(gram, x)
+        else:
 
-        def fill(rows: slice) -> None:
-            for part in _parts(rows, len(z)):
-                gram[part] = self.evaluate(x[part], z)
+            def fill(rows: slice) -> None:
+                for part in _parts(rows, len(z)):
+                    gram[part] = self.evaluate(x[part], z)
 
-        share_rows(fill, len(x), 1 + gram.size // _WORTH_THREADS)
+            share_rows(fill, len(x), 1 + gram.size // _WORTH_THREADS)
         if Z is None:
             np.fill_diagonal(gram, self.traced_diagonal(x).value)
         return gram
+
+    def _fill_halves(self, gram: Array, x: Array) -> None:
+        """Fill a symmetric matrix: what is below the diagonal is evaluated, the rest is its mirror."""
+        blocks = list(_parts(slice(0, len(x)), len(x)))
+
+        def fill(
+            pairs: slice,
+        ) -> None:  # a short block and a long one together are equal work for all
+            for i in range(len(blocks))[pairs]:
+                for part in {i: blocks[i], len(blocks) - 1 - i: blocks[-1 - i]}.values():
+                    gram[part, : part.stop] = self.evaluate(x[part], x[: part.stop])
+                    gram[: part.start, part] = gram[part, : part.start].T
+
+        share_rows(fill, (len(blocks) + 1) // 2, 1 + gram.size // _WORTH_THREADS)
 
     def diagonal(self, X: Any) -> Array:
         """Return k(xₙ, xₙ), (N,)."""

@@ -121,7 +121,8 @@ def decide_on_points(kernel: Kernel, points: Array) -> Mercer:
     """Return whether the Gram matrix of points is positive; one that is not symmetric is refused."""
     if not len(points):
         raise ValueError("X has no points, on which nothing can be decided: give at least one")
-    return _decide(check_symmetric(f"the Gram matrix of {kernel!r}", kernel(points)), points)
+    check_symmetric(f"the Gram matrix of {kernel!r}", kernel.evaluate(points, points))
+    return _decide(kernel(points), points)
 
 
 def _decide(gram: Array, points: Array | None) -> Mercer:
