@@ -20,22 +20,27 @@ Journal of machine learning research 19, 2018.
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from posteriori.inference.margins.kernel_rows import RowCache, RowSource, gram_products
 from posteriori.inference.margins.pair_steps import descend_in_pairs
+from posteriori.numerics.threads import thread_count, without_blas_threads
 from posteriori.numerics.types import Array, IntArray
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["MarginProgram", "MarginSolution", "solve_margin_program"]
 
 #: Coordinates of a working set.
-_WORKING = 128
+_WORKING = 96
 
 #: Working sets after which settled coordinates are looked for, and the share of rows that may at most remain.
-_SETTLING, _WORTH_LEAVING = 20, 0.9
+_SETTLING, _WORTH_LEAVING = 20, 0.75
+
+#: Rounding of single precision.
+_SINGLE = 1.2e-7
 
 #: The small program is solved to this share of the gap, in so many steps for each coordinate at most.
 _INNER, _STEPS = 0.1, 10
@@ -129,11 +134,13 @@ def solve_margin_program(
     O(N) kernel values for each row that enters a working set and is not kept: a few times N × the number
     of support vectors in all.
     """
-    descent = _Descent(program, RowCache(source, cache_size))
-    gap = descent.descend(tol, max_iter)
-    while not descent.complete:
-        descent.look_at_all()
+    dtype = np.float32 if _single_suffices(program, tol) else np.float64
+    with without_blas_threads(), ThreadPoolExecutor(thread_count()) as pool:
+        descent = _Descent(program, RowCache(source, cache_size, dtype, pool))
         gap = descent.descend(tol, max_iter)
+        while not descent.complete:
+            descent.look_at_all()
+            gap = descent.descend(tol, max_iter)
     if gap > tol:
         warnings.warn(
             f"the machine's program still has a gap of {gap:.3g} > tol={tol:g} after {max_iter} working sets; "
@@ -202,7 +209,9 @@ class _Descent:
         support, left_out = np.flatnonzero(weights), np.setdiff1d(np.arange(count), cache.columns)
         products = np.empty(count)
         products[cache.columns] = self.products
-        products[left_out] = gram_products(cache.source, support, left_out, weights[support])
+        products[left_out] = gram_products(
+            cache.source, support, left_out, weights[support], cache.pool
+        )
         cache.widen()
         self._look_at(np.arange(len(self._all)), program.row, products)
 
@@ -220,7 +229,7 @@ class _Descent:
             return gap
         columns, back = np.unique(self.place[chosen], return_inverse=True)
         slots = cache.fetch(columns, self.n_iter)
-        K = cache.rows[slots[:, None], columns][np.ix_(back, back)]
+        K = cache.rows[slots[:, None], columns][np.ix_(back, back)].astype(np.float64)
         u = self.u[chosen]
         descend_in_pairs(
             K, g[chosen], u, p.lower[chosen], p.upper[chosen], p.group[chosen], self.program.groups,
@@ -270,6 +279,12 @@ class _Descent:
         self.cache.narrow(kept)
         place = np.searchsorted(kept, self.place[remain])
         self._look_at(self.active[remain], place, self.products[kept])
+
+
+def _single_suffices(program: MarginProgram, tol: float) -> bool:
+    """Tell whether single precision of kernel values of about 1 moves gradients by much less than ``tol``."""
+    cost = program.upper - program.lower
+    return bool(_SINGLE * np.sqrt(len(cost)) * cost.max() <= 0.05 * tol)
 
 
 def _smallest(values: Array, among: IntArray, count: int) -> IntArray:
