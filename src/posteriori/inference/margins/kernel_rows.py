@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +12,7 @@ from posteriori.kernels.kernel import Kernel
 from posteriori.kernels.radial import RBF
 from posteriori.numerics.blocks.block_sizes import IN_CACHE, IN_MEMORY, rows_per_block
 from posteriori.numerics.compilation import compiled_fused
-from posteriori.numerics.threads import run_beside, share_rows, thread_count
+from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["RowCache", "RowSource", "gram_products", "kernel_products", "rows_of"]
@@ -117,7 +115,7 @@ class _KernelRows:
                 few = slice(first, min(first + step, part.stop))
                 out[slots[few]] = self.kernel.evaluate(x[few], z)
 
-        _share(fill, len(x), len(x) * len(z), pool)
+        share_rows(fill, len(x), 1 + len(x) * len(z) // _WORTH_THREADS, pool)
         _set_diagonal(self.diagonal, rows, columns, out, slots)
 
 
@@ -138,7 +136,7 @@ class _GaussianRows:
         def fill(part: slice) -> None:
             fill_gaussian(x[part], self._z, half[part], self._half, out, slots[part])
 
-        _share(fill, len(x), len(x) * len(columns), pool)
+        share_rows(fill, len(x), 1 + len(x) * len(columns) // _WORTH_THREADS, pool)
         _set_diagonal(self.diagonal, rows, columns, out, slots)
 
 
@@ -161,7 +159,7 @@ class RowCache:
         Room for so many MB, and for two rows at least.
     dtype : dtype
         Of what is kept: single precision holds twice as many rows.
-    pool : ThreadPoolExecutor or None
+    pool : ThreadPoolExecutor, optional
         Threads that share the work.
 
     Attributes
@@ -205,9 +203,8 @@ class RowCache:
         slots = self.slot[kept]
         owners = np.argsort(slots)[np.count_nonzero(slots < 0) :]  # in the order of their slots
         slots, used = slots[owners], self.used[slots[owners]]
-        for place, slot in enumerate(
-            slots
-        ):  # towards the front: no row is written before it is read
+        for place, slot in enumerate(slots):
+            # towards the front: no row is written before it is read
             row = self._memory[slot * width : (slot + 1) * width][kept]
             self._memory[place * len(kept) : (place + 1) * len(kept)] = row
         self._take_columns(columns)
@@ -234,10 +231,11 @@ class RowCache:
         """Add Σ steps · rows to the products, (M,)."""
         moved = np.flatnonzero(steps)
         slots, steps = slots[moved], steps[moved]
-        _share(
+        share_rows(
             lambda part: _add_rows(self.rows, slots, steps, products, part.start, part.stop),
             len(products),
-            len(moved) * len(products) // 8,  # an addition is that much less than a kernel value
+            # an addition is an eighth of the work of a kernel value
+            1 + len(moved) * len(products) // (8 * _WORTH_THREADS),
             self.pool,
         )
 
@@ -254,14 +252,6 @@ def gram_products(
         source.fill(few, columns, space, np.arange(len(few)), pool)
         total += weights[first : first + step] @ space[: len(few)]
     return total
-
-
-def _share(function: Callable[[slice], None], rows: int, work: int, pool: Pool) -> None:
-    """Let threads have some rows each, where there is enough to do."""
-    parts = min(thread_count(), 1 + work // _WORTH_THREADS) if pool is not None else 1
-    ends = [rows * k // parts for k in range(parts + 1)]
-    jobs = [(slice(*pair),) for pair in pairwise(ends)]
-    run_beside(function, jobs, pool if parts > 1 else None)
 
 
 @compiled_fused
