@@ -70,7 +70,9 @@ def kernel_products(kernel: Kernel, X: Array, Z: Array, weights: Array) -> Array
             part = slice(first, min(first + step, rows.stop))
             if gaussian:
                 block = space[: part.stop - part.start]
-                fill_gaussian(x[part], z, half_x[part], half_z, block, np.arange(len(block)))
+                fill_gaussian(
+                    x[part], z, half_x[part], half_z, block, np.arange(len(block)), slice(0, len(z))
+                )
             else:
                 block = kernel.evaluate(X[part], Z)
             products[part] = block @ weights
@@ -133,10 +135,10 @@ class _GaussianRows:
             self._columns, self._z, self._half = columns, self.x[columns], self.half[columns]
         x, half = self.x[rows], self.half[rows]
 
-        def fill(part: slice) -> None:
-            fill_gaussian(x[part], self._z, half[part], self._half, out, slots[part])
+        def fill(part: slice) -> None:  # of the columns: rows are few, and best multiplied at once
+            fill_gaussian(x, self._z, half, self._half, out, slots, part)
 
-        share_rows(fill, len(x), 1 + len(x) * len(columns) // _WORTH_THREADS, pool)
+        share_rows(fill, len(columns), 1 + len(x) * len(columns) // _WORTH_THREADS, pool)
         _set_diagonal(self.diagonal, rows, columns, out, slots)
 
 
