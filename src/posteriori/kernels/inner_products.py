@@ -18,6 +18,7 @@ from posteriori.kernels.radial import check_values
 from posteriori.numerics.blocks.memory import require_memory
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.linalg import cholesky_jittered
+from posteriori.numerics.rank import ROUNDING
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import nonnegative, positive, real_matrix
 
@@ -175,8 +176,15 @@ class Features(Kernel):
     cov: Any = None
 
     def __post_init__(self) -> None:
-        if self.cov is not None:
-            object.__setattr__(self, "cov", real_matrix("cov", self.cov))
+        if self.cov is None:
+            return
+        cov = real_matrix("cov", self.cov)
+        least = float(np.linalg.eigvalsh(cov)[0])
+        if least < -ROUNDING * len(cov) * np.abs(cov).max():
+            raise ValueError(
+                f"cov must be positive semi-definite, its smallest eigenvalue is {least:.6g}"
+            )
+        object.__setattr__(self, "cov", cov)
 
     def evaluate(self, X: Array, Z: Array) -> Array:
         left, right = self._map(X), self._map(Z)

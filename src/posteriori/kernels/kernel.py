@@ -29,7 +29,7 @@ from posteriori.numerics.blocks.block_sizes import IN_CACHE, rows_per_block
 from posteriori.numerics.blocks.memory import require_memory
 from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import positive
+from posteriori.numerics.validation import SYMMETRY_TOLERANCE, positive
 
 __all__ = ["Constant", "Kernel", "Traced", "check_points"]
 
@@ -157,15 +157,26 @@ class Kernel:
         """Fill a symmetric matrix: what is below the diagonal is evaluated, the rest is its mirror."""
         blocks = list(_parts(slice(0, len(x)), len(x)))
 
-        def fill(
-            pairs: slice,
-        ) -> None:  # a short block and a long one together are equal work for all
+        def fill(pairs: slice) -> None:
             for i in range(len(blocks))[pairs]:
+                # a short block and a long one together are as much work as any other two
                 for part in {i: blocks[i], len(blocks) - 1 - i: blocks[-1 - i]}.values():
                     gram[part, : part.stop] = self.evaluate(x[part], x[: part.stop])
                     gram[: part.start, part] = gram[part, : part.start].T
 
         share_rows(fill, (len(blocks) + 1) // 2, 1 + gram.size // _WORTH_THREADS)
+        for first in blocks[:1]:  # both halves of which were evaluated
+            self._require_symmetric(gram[first, first])
+
+    def _require_symmetric(self, gram: Array) -> None:
+        """Refuse a function that is no kernel: its values must not hang on the order of two points."""
+        gap = np.abs(gram - gram.T)
+        if gap.max() > SYMMETRY_TOLERANCE * np.abs(gram).max():
+            n, m = np.unravel_index(int(gap.argmax()), gram.shape)
+            raise ValueError(
+                f"{self!r} must be symmetric, got {gram[n, m]:.6g} for points {n} and {m}, and {gram[m, n]:.6g} "
+                f"for {m} and {n}; (f(X, Z) + f(Z, X).T) / 2 is"
+            )
 
     def diagonal(self, X: Any) -> Array:
         """Return k(xₙ, xₙ), (N,)."""
