@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb, factorial
 from typing import Any
 
@@ -235,9 +236,12 @@ class FisherKernel(Kernel):
         """Return the score in coordinates in which the information is the identity, L⁻¹g with L Lᵀ = I."""
         x = check_points("X", X)
         points = x if self.member.event_shape else x[:, 0]
-        lower = cholesky_jittered(self.member.fisher_information()).lower
-        scores = self.member.score(points)
-        return scipy_linalg.solve_triangular(lower, scores.T, lower=True).T
+        return scipy_linalg.solve_triangular(self._lower, self.member.score(points).T, lower=True).T
+
+    @cached_property
+    def _lower(self) -> Array:
+        """L, the same for all points: kernels are asked for a few of them at a time."""
+        return cholesky_jittered(self.member.fisher_information()).lower
 
 
 @dataclass(frozen=True, eq=False, repr=False)
