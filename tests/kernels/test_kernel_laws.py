@@ -84,6 +84,16 @@ def test_gradient_adds_blocks_up(kernel, monkeypatch):
 
 
 @EVERY
+@pytest.mark.parametrize("rows", [1, 8, 9])
+def test_a_gram_matrix_from_blocks_below_its_diagonal(kernel, rows, monkeypatch):
+    x = points(rows)
+    whole = kernel(x, x.copy())
+    np.fill_diagonal(whole, kernel.diagonal(x))
+    monkeypatch.setattr("posteriori.kernels.kernel.IN_CACHE", 2 * rows)  # two rows at a time
+    assert np.allclose(kernel(x), whole, rtol=1e-12, atol=1e-14)
+
+
+@EVERY
 def test_parameters_go_there_and_back(kernel):
     start = kernel.log_parameters
     assert len(kernel.parameter_names) == len(set(kernel.parameter_names)) == len(start)

@@ -128,6 +128,14 @@ def test_a_long_gram_matrix_is_made_in_parts():
         (lambda: Features(lambda X: X[:1])(points(2)), "a row for each of 2 points, got 1 rows"),
         (lambda: RBF().warped(lambda X: X[:1])(points(2)), "a row for each of 2 points, got 1"),
         (lambda: White(0.0), "variance must be positive"),
+        (
+            lambda: Function(lambda X, Z: X[:, :1] + 2.0 * Z[:, 0])(points(3)),
+            r"Function.* must be symmetric, got .* for points \d and \d",
+        ),
+        (
+            lambda: Features(lambda X: X, cov=[[1.0, 2.0], [2.0, 1.0]]),
+            "cov must be positive semi-definite, its smallest eigenvalue is -1",
+        ),
     ],
 )
 def test_refused(make, match):

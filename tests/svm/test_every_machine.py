@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import make_moons
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
-from posteriori.kernels import RBF, Linear, Matern
+from posteriori.kernels import RBF, Function, Linear, Matern
 from posteriori.numerics.warnings import ConvergenceWarning
 from posteriori.svm import (
     LinearSupportVector,
@@ -183,11 +183,42 @@ def test_a_given_gram_matrix_is_the_kernel():
     np.testing.assert_allclose(given.decision_function(kernel(new, x)), expected, atol=1e-7)
 
 
-def test_columns_far_from_zero_change_nothing():
+@pytest.mark.parametrize(
+    "model",
+    [
+        SupportVectorClassifier(RBF(0.5), tol=1e-8),
+        SupportVectorClassifier(Linear(), tol=1e-8),
+        SupportVectorClassifier(Linear(), nu=0.6, tol=1e-8),
+        SupportVectorRegressor(Linear(), epsilon=0.2, tol=1e-8),
+        LinearSupportVector(tol=1e-8, max_iter=100_000, random_state=0),
+    ],
+    ids=repr,
+)
+def test_columns_far_from_zero_change_nothing(model):
     x, y = moons()
-    near = SupportVectorClassifier(RBF(0.5), tol=1e-8).fit(x, y)
-    far = SupportVectorClassifier(RBF(0.5), tol=1e-8).fit(x + 1e8, y)
-    np.testing.assert_allclose(far.dual_, near.dual_, atol=1e-5)
+    x = np.round(x, 3)  # so that the sum with 10⁸ holds it
+    scores = []
+    for rows in (x, x + 1e8):
+        fitted = model.fit(rows, y)
+        score = getattr(fitted, "decision_function", fitted.predict)
+        scores.append(score(rows))
+    np.testing.assert_allclose(scores[1], scores[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("C", [1.0, 0.1])
+def test_a_certificate_of_lines_is_that_of_the_rows_as_they_are(C):
+    """Rows are learned from about their mean; multipliers are those of k(x, z) = xᵀz all the same."""
+    x, y = moons()
+    x, t = x + np.array([3.0, -2.0]), np.where(y, 1.0, -1.0)
+    machine = SupportVectorClassifier(Linear(), C=C, tol=1e-8).fit(x, y)
+    report = machine.certificate_
+    slope = t * (x @ (x.T @ (t * machine.dual_))) - 1.0
+    below, above = np.split(report.inequality_multipliers, 2)
+    np.testing.assert_allclose(
+        slope - t * report.equality_multipliers - below + above, 0.0, atol=1e-7
+    )
+    np.testing.assert_allclose(-report.equality_multipliers, machine.intercept_)
+    assert machine.machines_[0].intercept == machine.intercept_[0]
 
 
 @pytest.mark.parametrize(
@@ -230,6 +261,18 @@ def test_no_gram_matrix_is_refused():
         model.fit(skew, y)
     with pytest.raises(ValueError, match="positive semi-definite, got the eigenvalue -"):
         model.fit(gram - 0.5 * np.eye(200), y)
+
+
+def test_a_function_that_is_no_kernel_is_refused():
+    x, y = moons()
+    saddle = Function(lambda X, Z: X[:, :1] @ Z[:, :1].T - X[:, 1:] @ Z[:, 1:].T)
+    with pytest.raises(
+        ValueError, match=r"Function.* positive semi-definite, got the eigenvalue -"
+    ):
+        SupportVectorClassifier(saddle).fit(x, y)
+    skew = Function(lambda X, Z: X[:, :1] + 2.0 * Z[:, 0])
+    with pytest.raises(ValueError, match=r"Function.* must be symmetric, got"):
+        SupportVectorRegressor(skew).fit(x, y)
 
 
 def test_passes_that_do_not_suffice_warn():

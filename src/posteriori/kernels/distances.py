@@ -31,12 +31,14 @@ def squared_distances(X: Array, Z: Array) -> Array:
         return np.multiply(squares, squares, out=squares)
     center = Z.mean(axis=0) if len(Z) else 0.0
     x, z = X - center, Z - center
-    lengths = np.einsum("nd,nd->n", x, x)[:, None] + np.einsum("nd,nd->n", z, z)
-    squares = x @ z.T
-    squares *= -2.0
-    squares += lengths
-    lengths *= _CLOSE
-    rows, columns = np.nonzero(squares <= lengths)
+    lengths, others = np.einsum("nd,nd->n", x, x), np.einsum("nd,nd->n", z, z)
+    squares = np.matmul(-2.0 * x, z.T)
+    squares += lengths[:, None]
+    squares += others
+    least = _CLOSE * (lengths.max(initial=0.0) + others.max(initial=0.0))
+    rows, columns = np.divmod(np.flatnonzero(squares <= least), max(len(z), 1))
+    near = squares[rows, columns] <= _CLOSE * (lengths[rows] + others[columns])
+    rows, columns = rows[near], columns[near]
     between = X[rows] - Z[columns]
     squares[rows, columns] = np.einsum("nd,nd->n", between, between)
     return squares

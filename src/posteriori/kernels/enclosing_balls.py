@@ -124,7 +124,7 @@ def enclosing_ball(
         n_iter, most = n_iter + moves, 2 * most
         if not moves:
             break
-    converged = now.gap <= tol * now.squares.max()
+    converged = bool(now.gap <= tol * now.squares.max())
     if not converged:
         warnings.warn(
             f"enclosing_ball has a gap of {now.gap:.3g} in the squared radius {now.squares.max():.6g} after "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb, factorial
 from typing import Any
 
@@ -18,6 +19,7 @@ from posteriori.kernels.radial import check_values
 from posteriori.numerics.blocks.memory import require_memory
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.linalg import cholesky_jittered
+from posteriori.numerics.rank import ROUNDING
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import nonnegative, positive, real_matrix
 
@@ -175,8 +177,15 @@ class Features(Kernel):
     cov: Any = None
 
     def __post_init__(self) -> None:
-        if self.cov is not None:
-            object.__setattr__(self, "cov", real_matrix("cov", self.cov))
+        if self.cov is None:
+            return
+        cov = real_matrix("cov", self.cov)
+        least = float(np.linalg.eigvalsh(cov)[0])
+        if least < -ROUNDING * len(cov) * np.abs(cov).max():
+            raise ValueError(
+                f"cov must be positive semi-definite, its smallest eigenvalue is {least:.6g}"
+            )
+        object.__setattr__(self, "cov", cov)
 
     def evaluate(self, X: Array, Z: Array) -> Array:
         left, right = self._map(X), self._map(Z)
@@ -227,9 +236,12 @@ class FisherKernel(Kernel):
         """Return the score in coordinates in which the information is the identity, L⁻¹g with L Lᵀ = I."""
         x = check_points("X", X)
         points = x if self.member.event_shape else x[:, 0]
-        lower = cholesky_jittered(self.member.fisher_information()).lower
-        scores = self.member.score(points)
-        return scipy_linalg.solve_triangular(lower, scores.T, lower=True).T
+        return scipy_linalg.solve_triangular(self._lower, self.member.score(points).T, lower=True).T
+
+    @cached_property
+    def _lower(self) -> Array:
+        """L, the same for all points: kernels are asked for a few of them at a time."""
+        return cholesky_jittered(self.member.fisher_information()).lower
 
 
 @dataclass(frozen=True, eq=False, repr=False)

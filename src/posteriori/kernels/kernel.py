@@ -29,7 +29,7 @@ from posteriori.numerics.blocks.block_sizes import IN_CACHE, rows_per_block
 from posteriori.numerics.blocks.memory import require_memory
 from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import positive
+from posteriori.numerics.validation import SYMMETRY_TOLERANCE, positive
 
 __all__ = ["Constant", "Kernel", "Traced", "check_points"]
 
@@ -140,15 +140,43 @@ class Kernel:
             f"a kernel matrix of {len(x)} × {len(z)} values", len(x) * len(z), "use fewer points"
         )
         gram = np.empty((len(x), len(z)))
+        if Z is None or Z is X:
+            self._fill_halves(gram, x)
+        else:
 
-        def fill(rows: slice) -> None:
-            for part in _parts(rows, len(z)):
-                gram[part] = self.evaluate(x[part], z)
+            def fill(rows: slice) -> None:
+                for part in _parts(rows, len(z)):
+                    gram[part] = self.evaluate(x[part], z)
 
-        share_rows(fill, len(x), 1 + gram.size // _WORTH_THREADS)
+            share_rows(fill, len(x), 1 + gram.size // _WORTH_THREADS)
         if Z is None:
             np.fill_diagonal(gram, self.traced_diagonal(x).value)
         return gram
+
+    def _fill_halves(self, gram: Array, x: Array) -> None:
+        """Fill a symmetric matrix: what is below the diagonal is evaluated, the rest is its mirror."""
+        blocks = list(_parts(slice(0, len(x)), len(x)))
+
+        def fill(pairs: slice) -> None:
+            for i in range(len(blocks))[pairs]:
+                # a short block and a long one together are as much work as any other two
+                for part in {i: blocks[i], len(blocks) - 1 - i: blocks[-1 - i]}.values():
+                    gram[part, : part.stop] = self.evaluate(x[part], x[: part.stop])
+                    gram[: part.start, part] = gram[part, : part.start].T
+
+        share_rows(fill, (len(blocks) + 1) // 2, 1 + gram.size // _WORTH_THREADS)
+        for first in blocks[:1]:  # both halves of which were evaluated
+            self._require_symmetric(gram[first, first])
+
+    def _require_symmetric(self, gram: Array) -> None:
+        """Refuse a function that is no kernel: its values must not hang on the order of two points."""
+        gap = np.abs(gram - gram.T)
+        if gap.max() > SYMMETRY_TOLERANCE * np.abs(gram).max():
+            n, m = np.unravel_index(int(gap.argmax()), gram.shape)
+            raise ValueError(
+                f"{self!r} must be symmetric, got {gram[n, m]:.6g} for points {n} and {m}, and {gram[m, n]:.6g} "
+                f"for {m} and {n}; (f(X, Z) + f(Z, X).T) / 2 is"
+            )
 
     def diagonal(self, X: Any) -> Array:
         """Return k(xₙ, xₙ), (N,)."""

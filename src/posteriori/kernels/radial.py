@@ -136,7 +136,8 @@ class RBF(RadialKernel):
         object.__setattr__(self, "scale", _check_scale(self.scale))
 
     def _profile(self, s: Array) -> Profile:
-        value = np.exp(-0.5 * s)
+        value = np.multiply(s, -0.5)
+        np.exp(value, out=value)
         return Profile(value, lambda: -0.5 * value)
 
 

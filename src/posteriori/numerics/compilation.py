@@ -29,6 +29,7 @@ __all__ = [
     "compilable_bare",
     "compiled",
     "compiled_beside",
+    "compiled_fused",
     "compiled_into",
     "compiled_part",
     "compiled_sums",
@@ -84,6 +85,14 @@ def compiled_beside(function: _Function) -> _Function:
     counts no references: that would cost more than a loop over a few rows.
     """
     return cast(_Function, _CompiledOnUse(function, **_BESIDE))
+
+
+def compiled_fused(function: _Function) -> _Function:
+    """Compile as ``compiled_beside`` does, with a product and the sum around it rounded once, not twice.
+
+    Where processors have that step it is as fast as the product alone. Sums keep their order.
+    """
+    return cast(_Function, _CompiledOnUse(function, fastmath={"contract"}, **_BESIDE))
 
 
 def compiled_part(function: _Function) -> _Function:

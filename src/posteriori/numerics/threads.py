@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -51,7 +52,9 @@ def run_beside(
     return [future.result() for future in [pool.submit(function, *job) for job in jobs]]
 
 
-def share_rows(function: Callable[[slice], Any], rows: int, parts: int) -> list[Any]:
+def share_rows(
+    function: Callable[[slice], Any], rows: int, parts: int, pool: ThreadPoolExecutor | None = None
+) -> list[Any]:
     """Return what a function says of parts of the rows, one after another in order, side by side.
 
     Parameters
@@ -62,6 +65,9 @@ def share_rows(function: Callable[[slice], Any], rows: int, parts: int) -> list[
         How many there are.
     parts : int
         Into how many parts they are worth to be cut: as many as there are threads at most.
+    pool : ThreadPoolExecutor, optional
+        Threads that stand ready, from within :func:`without_blas_threads`: where rows are shared out again
+        and again, starting some for each time would take longer than their work.
 
     Examples
     --------
@@ -70,6 +76,8 @@ def share_rows(function: Callable[[slice], Any], rows: int, parts: int) -> list[
     """
     ends = np.linspace(0, rows, max(1, min(parts, thread_count())) + 1).astype(int).tolist()
     jobs = [(slice(*pair),) for pair in pairwise(ends)]
+    if pool is not None:
+        return run_beside(function, jobs, pool if len(jobs) > 1 else None)
     with without_blas_threads():
         if len(jobs) == 1:
             return run_beside(function, jobs, None)
@@ -83,9 +91,13 @@ def without_blas_threads() -> AbstractContextManager[Any]:
     Threads of BLAS wait for one another in loops: where other work takes a processor, a product of a few
     milliseconds takes a second. Rows that are shared out among threads meet only once.
     """
-    return _thread_pools().limit(limits=1, user_api="blas")
+    return _thread_pools(len(sys.modules)).limit(limits=1, user_api="blas")
 
 
-@cache
-def _thread_pools() -> ThreadpoolController:
+@lru_cache(maxsize=1)
+def _thread_pools(modules: int) -> ThreadpoolController:
+    """Return the thread pools of loaded libraries, looked for anew once more modules are there.
+
+    SciPy has a BLAS of its own, which comes with the first of its modules that needs it.
+    """
     return ThreadpoolController()

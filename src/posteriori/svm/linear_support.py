@@ -111,6 +111,7 @@ class LinearSupportVector(ClassifierMixin, BaseEstimator):
         weight = np.ones(len(rows.codes)) if rows.frequency is None else rows.frequency
         sides = _sides(rows)
         rng = as_generator(self.random_state)
+        x, center = self._about_center(x)
         machines = [
             solve_linear_machine(
                 LinearRows.of(x),
@@ -126,7 +127,7 @@ class LinearSupportVector(ClassifierMixin, BaseEstimator):
         ]
         self.classes_ = rows.classes
         self.coef_ = np.array([machine.weights for machine in machines])
-        self.intercept_ = np.array([machine.bias for machine in machines])
+        self.intercept_ = np.array([machine.bias for machine in machines]) - self.coef_ @ center
         self.n_iter_ = max(machine.n_iter for machine in machines)
         if len(machines) == 1:
             self._describe(machines[0], x, sides[0], self.C * weight)
@@ -151,6 +152,16 @@ class LinearSupportVector(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         best = (scores >= 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[best]
+
+    def _about_center(self, x: Any) -> tuple[Any, Array]:
+        """Return rows about a point, and that point: their mean where they are dense and b is free, else 0.
+
+        There another origin moves b alone, and the descent finds its way among columns far from 0.
+        """
+        if issparse(x) or self.intercept == "penalised":
+            return x, np.zeros(x.shape[1])
+        center = x.mean(axis=0)
+        return x - center, center
 
     def _check(self, X: Any, y: Any, sample_weight: Any) -> tuple[LabelledRows, Any]:
         """Return the labels and the rows that count, dense or compressed."""

@@ -136,11 +136,15 @@ class SupportVectorClassifier(ClassifierMixin, SupportMachine):
         self._choose_kernel(rows.x, rows.frequency)
         self.classes_ = rows.classes
         problems = _problems(rows, self.several)
-        self.machines_ = [self._divide(rows, *problem) for problem in problems]
+        x, center = self._about_center(rows.x)
+        machines = [self._divide(x, rows.frequency, *problem) for problem in problems]
         signed = np.zeros((len(rows.x), len(problems)))
-        for j, ((members, _), machine) in enumerate(zip(problems, self.machines_, strict=True)):
+        for j, ((members, _), machine) in enumerate(zip(problems, machines, strict=True)):
             signed[members, j] = machine.signed
-        self._keep(rows.x, signed, np.array([m.intercept for m in self.machines_]))
+        self._keep(rows.x, signed, np.array([m.intercept for m in machines]), center)
+        self.machines_ = [
+            m.with_intercept(b) for m, b in zip(machines, self.intercept_, strict=True)
+        ]
         self.n_support_ = np.bincount(rows.codes[self.support_], minlength=len(rows.classes))
         self.n_iter_ = max(m.n_iter for m in self.machines_)
         if len(rows.classes) == 2:
@@ -167,10 +171,10 @@ class SupportVectorClassifier(ClassifierMixin, SupportMachine):
         best = (scores >= 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[best]
 
-    def _divide(self, rows: LabelledRows, members: Any, t: Array) -> TwoClassMachine:
-        x = rows.x[members]
+    def _divide(self, x: Array, frequency: Array | None, members: Any, t: Array) -> TwoClassMachine:
+        x = x[members]
         source = rows_of(self.kernel_, x[:, members] if self._precomputed else x)
-        weight = np.ones(len(t)) if rows.frequency is None else rows.frequency[members]
+        weight = np.ones(len(t)) if frequency is None else frequency[members]
         options = {"tol": float(self.tol), "cache_size": float(self.cache_size)}
         if self.nu is not None:
             return divide_with_nu(t, weight, float(self.nu), source, **options)

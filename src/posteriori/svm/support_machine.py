@@ -21,6 +21,9 @@ __all__ = ["SupportMachine"]
 #: Rows of a Gram matrix up to which its eigenvalues are looked at: that costs their third power.
 _FEW = 2000
 
+#: Rows at most on which a kernel is tried before it is used.
+_SOME = 100
+
 #: Share of the largest entry by which a Gram matrix may differ from one that is symmetric and positive.
 _ROUNDING = 1e-8
 
@@ -42,7 +45,7 @@ class SupportMachine(BaseEstimator):
     def _choose_kernel(self, x: Array, frequency: Array | None) -> None:
         """Set ``kernel_``: what was given, or a Gaussian kernel as wide as the rows are spread."""
         if self._precomputed:
-            _check_gram(x)
+            _check_gram(x, "X")
             self.kernel_: Any = "precomputed"
         elif self.kernel is None:
             # k = exp(−γ|x − z|²) with γ = 1/(D · variance of all entries)
@@ -51,21 +54,35 @@ class SupportMachine(BaseEstimator):
             gamma = 1.0 / (x.shape[1] * variance) if variance > 0 else 1.0
             self.kernel_ = RBF(np.sqrt(0.5 / gamma))
         elif isinstance(self.kernel, Kernel):
+            few = x[:: len(x) // _SOME + 1]
+            _check_gram(self.kernel(few), f"of {self.kernel!r}")
             self.kernel_ = self.kernel
         else:
             raise ValueError(
                 f'kernel must be a kernel of posteriori.kernels, "precomputed" or None, got {self.kernel!r}'
             )
 
-    def _keep(self, x: Array, signed: Array, intercept: Array) -> None:
-        """Keep what prediction needs of machines with weights u (N, J) and intercepts (J,)."""
+    def _about_center(self, x: Array) -> tuple[Array, Array]:
+        """Return rows about a point, and that point: their mean where lines are learned, else 0.
+
+        The weights u of a machine with an intercept sum to 0. Then another origin moves b alone, and lines
+        through columns far from 0 keep their digits.
+        """
+        if not isinstance(self.kernel_, Linear):
+            return x, np.zeros(x.shape[1])
+        center = x.mean(axis=0)
+        return x - center, center
+
+    def _keep(self, x: Array, signed: Array, intercept: Array, center: Array | float = 0.0) -> None:
+        """Keep what prediction needs of machines with weights u (N, J), and intercepts (J,) about a center."""
         self.support_: IntArray = np.flatnonzero((signed != 0).any(axis=1))
         self.intercept_ = intercept
         self._weights = signed[self.support_]
         if not self._precomputed:
             self.support_vectors_ = x[self.support_]
         if isinstance(self.kernel_, Linear):
-            self.coef_ = (self.support_vectors_.T @ self._weights).T
+            self.coef_ = self._weights.T @ (self.support_vectors_ - center)
+            self.intercept_ = intercept - (self.coef_ * center).sum(axis=1)
 
     def _scores(self, X: Any) -> Array:
         """Return Σ uₙ k(x, xₙ) + b of each machine, (N, J)."""
@@ -84,7 +101,7 @@ def _spread_over(frequency: Array | None, x: Array) -> Array | None:
     return None if frequency is None else np.broadcast_to(frequency[:, None], x.shape)
 
 
-def _check_gram(gram: Array) -> None:
+def _check_gram(gram: Array, name: str) -> None:
     """Refuse a matrix that is no Gram matrix."""
     if gram.shape[0] != gram.shape[1]:
         raise ValueError(
@@ -96,13 +113,13 @@ def _check_gram(gram: Array) -> None:
     if off.max() > _ROUNDING * size:
         n, m = np.unravel_index(int(off.argmax()), gram.shape)
         raise ValueError(
-            f"the Gram matrix X must be symmetric, got {gram[n, m]:.6g} in row {n}, column {m} and "
+            f"the Gram matrix {name} must be symmetric, got {gram[n, m]:.6g} in row {n}, column {m} and "
             f"{gram[m, n]:.6g} across; (X + X.T) / 2 is"
         )
     if len(gram) <= _FEW:
         least = float(scipy_linalg.eigvalsh(gram, subset_by_index=[0, 0])[0])
         if least < -_ROUNDING * size * len(gram):
             raise ValueError(
-                f"the Gram matrix X must be positive semi-definite, got the eigenvalue {least:.6g}: its "
+                f"the Gram matrix {name} must be positive semi-definite, got the eigenvalue {least:.6g}: its "
                 "function is no Mercer kernel"
             )

@@ -121,15 +121,17 @@ class SupportVectorRegressor(RegressorMixin, SupportMachine):
         rows = check_rows(self, X, y, sample_weight=sample_weight)
         self._choose_kernel(rows.x, rows.frequency)
         cost = self.C * (np.ones(len(rows.y)) if rows.frequency is None else rows.frequency)
-        program, solution = self._solve(rows.x, rows.y, cost)
+        x, center = self._about_center(rows.x)
+        program, solution = self._solve(x, rows.y, cost)
         self.dual_ = solution.u[: len(rows.y)] + solution.u[len(rows.y) :]
-        self._keep(rows.x, self.dual_[:, None], np.array([-solution.level[0]]))
+        self._keep(rows.x, self.dual_[:, None], -solution.level, center)
         self.n_support_ = len(self.support_)
         self.n_iter_ = solution.n_iter
-        self.certificate_ = certify(program, solution)
+        report = certify(program, solution)
+        self.certificate_ = report._replace(equality_multipliers=-self.intercept_)
         products = (solution.gradient - program.linear)[: len(rows.y)]
         square = float(self.dual_ @ products)
-        error = np.abs(rows.y - products - self.intercept_[0])
+        error = np.abs(rows.y - products + solution.level[0])
         self.slack_ = np.maximum(0.0, error - self.epsilon_)
         self.primal_objective_ = 0.5 * square + float(cost @ self.slack_)
         self.dual_objective_ = -self.certificate_.value

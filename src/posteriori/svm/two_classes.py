@@ -85,6 +85,11 @@ class TwoClassMachine(NamedTuple):
     certificate: KKTReport
     n_iter: int
 
+    def with_intercept(self, b: float) -> TwoClassMachine:
+        """Return the same plane with b from another origin of the features."""
+        report = self.certificate._replace(equality_multipliers=np.array([-b]))
+        return self._replace(intercept=float(b), certificate=report)
+
 
 def divide_classes(t: Array, cost: Array, source: RowSource, **options: Any) -> TwoClassMachine:
     """Divide classes t = ±1 with costs c of slack, (N,)."""

@@ -94,6 +94,23 @@ def test_many_working_sets_and_little_memory_change_nothing(kernel):
     np.testing.assert_allclose(wide.u @ gram @ wide.u, narrow.u @ gram @ narrow.u, rtol=1e-5)
 
 
+@pytest.mark.parametrize("kernel", [RBF(0.9), Matern(0.5, 2.0)], ids=repr)
+def test_rows_in_single_precision_leave_the_gradient_its_digits(kernel):
+    """Of few points that repeat, roundings of kernel values add up instead of cancelling."""
+    owner = np.arange(600) % 7
+    x, tol = some_points(7)[owner], 2e-8
+    program = classes_program(owner % 2 == 0)
+    program = program._replace(lower=0.003 * program.lower, upper=0.003 * program.upper)
+    source = rows_of(kernel, x)
+    found = solve_margin_program(program, source, tol=tol)
+    gram, u = kernel(x), found.u
+    assert np.abs((gram.astype(np.float32) - gram) @ u).max() > 0.2 * tol  # it would show
+    g = gram @ u + program.linear
+    np.testing.assert_allclose(found.gradient, g, rtol=0, atol=0.1 * tol)
+    rises, falls = u < program.upper, u > program.lower
+    assert g[falls].max() - g[rises].min() <= 1.2 * tol
+
+
 def test_a_bound_on_working_sets_warns():
     x = some_points(300)
     program = classes_program(np.random.default_rng(0).random(300) > 0.5)

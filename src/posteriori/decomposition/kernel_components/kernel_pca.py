@@ -129,7 +129,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         means, n = gram.mean(axis=0), len(x)
         total = float(np.trace(gram) - means.sum())  # the trace of the centred matrix
         values, vectors = self._solve(gram, means)
-        there = exceeds_rounding(values, n * np.abs(gram).max())
+        there = exceeds_rounding(values, n * np.diagonal(gram).max())  # no entry is larger
         if not there.any():
             raise ValueError("every row of X has the same features: there is no direction")
         if self.n_components is not None and there.sum() < self.n_components:

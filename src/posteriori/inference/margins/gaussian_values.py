@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from posteriori.numerics.blocks.block_sizes import NODES, rows_per_block
-from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.compilation import compiled_fused
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["fill_gaussian"]
@@ -25,9 +25,9 @@ _RUN = 256
 
 
 def fill_gaussian(
-    x: Array, z: Array, half_x: Array, half_z: Array, out: Array, slots: IntArray
+    x: Array, z: Array, half_x: Array, half_z: Array, out: Array, slots: IntArray, columns: slice
 ) -> None:
-    """Write the Gaussian kernel of points, in units of its scale, into rows of ``out``.
+    """Write the Gaussian kernel of points, in units of its scale, into rows and columns of ``out``.
 
     Parameters
     ----------
@@ -38,14 +38,16 @@ def fill_gaussian(
         Contiguous.
     slots : (N,)
         Row of ``out`` for each x.
+    columns : slice
+        The z whose values are made.
     """
     space = np.empty(_RUN)
     step = rows_per_block(_COLUMNS, NODES)
     products = np.empty((min(step, len(x)), _COLUMNS))
     for first in range(0, len(x), step):
         few = slice(first, first + step)
-        for left in range(0, len(z), _COLUMNS):
-            part = z[left : left + _COLUMNS]
+        for left in range(columns.start, columns.stop, _COLUMNS):
+            part = z[left : min(left + _COLUMNS, columns.stop)]
             block = products[: len(x[few]), : len(part)]
             np.matmul(x[few], part.T, out=block)
             _exponentials(
@@ -61,7 +63,7 @@ def fill_gaussian(
             )
 
 
-@compiled_beside
+@compiled_fused
 def _exponentials(
     products: Array,
     half_x: Array,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -10,14 +11,16 @@ from posteriori.inference.margins.gaussian_values import fill_gaussian
 from posteriori.kernels.kernel import Kernel
 from posteriori.kernels.radial import RBF
 from posteriori.numerics.blocks.block_sizes import IN_CACHE, IN_MEMORY, rows_per_block
-from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.compilation import compiled_fused
 from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["RowCache", "RowSource", "gram_products", "kernel_products", "rows_of"]
 
+Pool = ThreadPoolExecutor | None
+
 #: Kernel values from which on a second thread pays.
-_WORTH_THREADS = 1 << 17
+_WORTH_THREADS = 1 << 16
 
 #: |x|²/2 in units of the scale up to which inner products give squared distances to ten digits.
 _MODERATE = 1e5
@@ -28,7 +31,9 @@ class RowSource(Protocol):
 
     diagonal: Array
 
-    def fill(self, rows: IntArray, columns: IntArray, out: Array, slots: IntArray) -> None:
+    def fill(
+        self, rows: IntArray, columns: IntArray, out: Array, slots: IntArray, pool: Pool
+    ) -> None:
         """Write k(x_n, x_m) of rows n and sorted columns m into rows ``slots`` of ``out``."""
 
 
@@ -65,7 +70,9 @@ def kernel_products(kernel: Kernel, X: Array, Z: Array, weights: Array) -> Array
             part = slice(first, min(first + step, rows.stop))
             if gaussian:
                 block = space[: part.stop - part.start]
-                fill_gaussian(x[part], z, half_x[part], half_z, block, np.arange(len(block)))
+                fill_gaussian(
+                    x[part], z, half_x[part], half_z, block, np.arange(len(block)), slice(0, len(z))
+                )
             else:
                 block = kernel.evaluate(X[part], Z)
             products[part] = block @ weights
@@ -87,7 +94,9 @@ class _GramRows:
     def __init__(self, gram: Array) -> None:
         self.gram, self.diagonal = gram, np.diagonal(gram).copy()
 
-    def fill(self, rows: IntArray, columns: IntArray, out: Array, slots: IntArray) -> None:
+    def fill(
+        self, rows: IntArray, columns: IntArray, out: Array, slots: IntArray, pool: Pool
+    ) -> None:
         out[slots] = self.gram[np.ix_(rows, columns)]
 
 
@@ -97,7 +106,9 @@ class _KernelRows:
     def __init__(self, kernel: Kernel, X: Array) -> None:
         self.kernel, self.x, self.diagonal = kernel, X, kernel.traced_diagonal(X).value
 
-    def fill(self, rows: IntArray, columns: IntArray, out: Array, slots: IntArray) -> None:
+    def fill(
+        self, rows: IntArray, columns: IntArray, out: Array, slots: IntArray, pool: Pool
+    ) -> None:
         x, z = self.x[rows], self.x[columns]
 
         def fill(part: slice) -> None:
@@ -106,7 +117,7 @@ class _KernelRows:
                 few = slice(first, min(first + step, part.stop))
                 out[slots[few]] = self.kernel.evaluate(x[few], z)
 
-        share_rows(fill, len(x), 1 + len(x) * len(z) // _WORTH_THREADS)
+        share_rows(fill, len(x), 1 + len(x) * len(z) // _WORTH_THREADS, pool)
         _set_diagonal(self.diagonal, rows, columns, out, slots)
 
 
@@ -117,15 +128,17 @@ class _GaussianRows:
         self.x, self.half, self.diagonal = x, half, np.ones(len(x))
         self._columns: IntArray | None = None
 
-    def fill(self, rows: IntArray, columns: IntArray, out: Array, slots: IntArray) -> None:
+    def fill(
+        self, rows: IntArray, columns: IntArray, out: Array, slots: IntArray, pool: Pool
+    ) -> None:
         if self._columns is not columns:  # asked for again and again with the same ones
             self._columns, self._z, self._half = columns, self.x[columns], self.half[columns]
         x, half = self.x[rows], self.half[rows]
 
-        def fill(part: slice) -> None:
-            fill_gaussian(x[part], self._z, half[part], self._half, out, slots[part])
+        def fill(part: slice) -> None:  # of the columns: rows are few, and best multiplied at once
+            fill_gaussian(x, self._z, half, self._half, out, slots, part)
 
-        share_rows(fill, len(x), 1 + len(x) * len(columns) // _WORTH_THREADS)
+        share_rows(fill, len(columns), 1 + len(x) * len(columns) // _WORTH_THREADS, pool)
         _set_diagonal(self.diagonal, rows, columns, out, slots)
 
 
@@ -146,6 +159,10 @@ class RowCache:
     source : RowSource
     megabytes : float
         Room for so many MB, and for two rows at least.
+    dtype : dtype
+        Of what is kept: single precision holds twice as many rows.
+    pool : ThreadPoolExecutor, optional
+        Threads that share the work.
 
     Attributes
     ----------
@@ -159,11 +176,13 @@ class RowCache:
         When each slot was last asked for; −1 of those that are empty.
     """
 
-    def __init__(self, source: RowSource, megabytes: float) -> None:
-        self.source = source
+    def __init__(
+        self, source: RowSource, megabytes: float, dtype: Any = np.float64, pool: Pool = None
+    ) -> None:
+        self.source, self.pool = source, pool
         count = len(source.diagonal)
-        room = int(megabytes * 2**20 / 8)
-        self._memory = np.empty(min(max(room, 2 * count), count * count))
+        room = int(megabytes * 2**20 / np.dtype(dtype).itemsize)
+        self._memory = np.empty(min(max(room, 2 * count), count * count), dtype)
         self._take_columns(np.arange(count))
 
     def _take_columns(self, columns: IntArray) -> None:
@@ -186,9 +205,8 @@ class RowCache:
         slots = self.slot[kept]
         owners = np.argsort(slots)[np.count_nonzero(slots < 0) :]  # in the order of their slots
         slots, used = slots[owners], self.used[slots[owners]]
-        for place, slot in enumerate(
-            slots
-        ):  # towards the front: no row is written before it is read
+        for place, slot in enumerate(slots):
+            # towards the front: no row is written before it is read
             row = self._memory[slot * width : (slot + 1) * width][kept]
             self._memory[place * len(kept) : (place + 1) * len(kept)] = row
         self._take_columns(columns)
@@ -208,7 +226,7 @@ class RowCache:
             gone = self._owner[oldest]
             self.slot[gone[gone >= 0]] = -1
             self._owner[oldest], self.used[oldest], self.slot[missing] = missing, now, oldest
-            self.source.fill(self.columns[missing], self.columns, self.rows, oldest)
+            self.source.fill(self.columns[missing], self.columns, self.rows, oldest, self.pool)
         return self.slot[wanted]
 
     def add_to(self, products: Array, slots: IntArray, steps: Array) -> None:
@@ -218,23 +236,27 @@ class RowCache:
         share_rows(
             lambda part: _add_rows(self.rows, slots, steps, products, part.start, part.stop),
             len(products),
+            # an addition is an eighth of the work of a kernel value
             1 + len(moved) * len(products) // (8 * _WORTH_THREADS),
+            self.pool,
         )
 
 
-def gram_products(source: RowSource, rows: IntArray, columns: IntArray, weights: Array) -> Array:
+def gram_products(
+    source: RowSource, rows: IntArray, columns: IntArray, weights: Array, pool: Pool
+) -> Array:
     """Return Σₙ wₙ k(xₙ, x_m) over rows n, for each of the columns m, in blocks."""
     total = np.zeros(len(columns))
     step = rows_per_block(len(columns), IN_MEMORY)
     space = np.empty((min(step, len(rows)), len(columns)))
     for first in range(0, len(rows), step):
         few = rows[first : first + step]
-        source.fill(few, columns, space, np.arange(len(few)))
+        source.fill(few, columns, space, np.arange(len(few)), pool)
         total += weights[first : first + step] @ space[: len(few)]
     return total
 
 
-@compiled_beside
+@compiled_fused
 def _add_rows(
     rows: Array, slots: IntArray, steps: Array, products: Array, first: int, last: int
 ) -> None:

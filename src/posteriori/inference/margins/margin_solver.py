@@ -11,7 +11,8 @@ A solution has a level :math:`\rho_G` in each group: :math:`g_i = (Ku + q)_i \ge
 :math:`g_i\le\rho` unless :math:`u_i = l_i`. A working set holds the coordinates that violate this most, from both
 sides. Their kernel rows are made in one product, the small program in them is solved pair by pair, and
 one pass over the rows moves the gradient of all. Coordinates that have settled at an end are left out
-until the rest is solved; then the gradient of all is made anew.
+until the rest is solved; then the gradient of all is made anew. Rows are kept in single precision where that
+moves gradients by a few gaps at most; what it has moved them by is known, and made good before the end.
 
 Reference: T. Joachims, "Making large-scale SVM learning practical", 1998; Z. Wen & others, "ThunderSVM",
 Journal of machine learning research 19, 2018.
@@ -20,22 +21,27 @@ Journal of machine learning research 19, 2018.
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.inference.margins.kernel_rows import RowCache, RowSource, gram_products
 from posteriori.inference.margins.pair_steps import descend_in_pairs
+from posteriori.numerics.threads import thread_count, without_blas_threads
 from posteriori.numerics.types import Array, IntArray
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["MarginProgram", "MarginSolution", "solve_margin_program"]
 
 #: Coordinates of a working set.
-_WORKING = 128
+_WORKING = 96
 
 #: Working sets after which settled coordinates are looked for, and the share of rows that may at most remain.
-_SETTLING, _WORTH_LEAVING = 20, 0.9
+_SETTLING, _WORTH_LEAVING = 20, 0.75
+
+#: Rounding of kept rows may move a gradient by so many times the gap before Ku is made anew, and after.
+_ROUGH, _FINE = 10.0, 0.1
 
 #: The small program is solved to this share of the gap, in so many steps for each coordinate at most.
 _INNER, _STEPS = 0.1, 10
@@ -129,11 +135,13 @@ def solve_margin_program(
     O(N) kernel values for each row that enters a working set and is not kept: a few times N × the number
     of support vectors in all.
     """
-    descent = _Descent(program, RowCache(source, cache_size))
-    gap = descent.descend(tol, max_iter)
-    while not descent.complete:
-        descent.look_at_all()
-        gap = descent.descend(tol, max_iter)
+    dtype = _precision(program, source, tol)
+    with without_blas_threads(), ThreadPoolExecutor(thread_count()) as pool:
+        descent = _Descent(program, RowCache(source, cache_size, dtype, pool), tol)
+        gap = descent.descend(max_iter)
+        while not (descent.complete and descent.exact):
+            descent.look_at_all()
+            gap = descent.descend(max_iter)
     if gap > tol:
         warnings.warn(
             f"the machine's program still has a gap of {gap:.3g} > tol={tol:g} after {max_iter} working sets; "
@@ -160,14 +168,18 @@ class _Descent:
     u : (A,)
     products : (M,)
         Ku of these columns.
+    drift : float
+        What rounding of the kept rows can have added to Ku since it was made.
     latest : array
         The latest working set, by places among the active.
     n_iter : int
         Working sets so far.
     """
 
-    def __init__(self, program: MarginProgram, cache: RowCache) -> None:
-        self.program, self.cache, self.n_iter = program, cache, 0
+    def __init__(self, program: MarginProgram, cache: RowCache, tol: float) -> None:
+        self.program, self.cache, self.tol = program, cache, tol
+        self.n_iter, self.drift = 0, 0.0
+        self._rounding = _rounding(cache.source) if cache.rows.dtype == np.float32 else 0.0
         self._all = program.start.copy()  # up to date where it is not looked at
         self.u, self.products = self._all, np.zeros(0)
         self.active = np.arange(len(self.u))
@@ -179,31 +191,42 @@ class _Descent:
         """Whether all coordinates are looked at."""
         return len(self.active) == len(self._all)
 
+    @property
+    def exact(self) -> bool:
+        """Whether Ku has its digits."""
+        return self.drift <= _FINE * self.tol
+
     def gradient(self) -> Array:
         """Return g = Ku + q of the coordinates that are looked at."""
         return self.products[self.place] + self.part.linear
 
-    def descend(self, tol: float, most: int) -> float:
+    def descend(self, most: int) -> float:
         """Solve small programs until the gap is closed among what is looked at; return what is left of it."""
         while True:
-            gap = self._improve(tol)
-            if gap <= tol or self.n_iter >= most:
+            g = self.gradient()
+            chosen, gap = self._working_set(g)
+            if gap <= self.tol or self.n_iter >= most:
                 return gap
+            self._improve(chosen, g, max(_INNER * gap, 0.5 * self.tol))
             self.n_iter += 1
             if self.n_iter % _SETTLING == 0:
                 self._leave_out_settled()
 
     def look_at_all(self) -> None:
-        """Look at all coordinates: make Ku where it was left out, from the rows with u ≠ 0."""
+        """Look at all coordinates: make Ku where it was left out or is not exact, from the rows with u ≠ 0."""
         program, cache = self.program, self.cache
         self._all[self.active] = self.u
         count = len(cache.source.diagonal)
         weights = np.bincount(program.row, self._all, minlength=count)
-        support, left_out = np.flatnonzero(weights), np.setdiff1d(np.arange(count), cache.columns)
+        known = cache.columns if self.exact else cache.columns[:0]
+        support, unknown = np.flatnonzero(weights), np.setdiff1d(np.arange(count), known)
         products = np.empty(count)
-        products[cache.columns] = self.products
-        products[left_out] = gram_products(cache.source, support, left_out, weights[support])
+        products[known] = self.products[: len(known)]
+        products[unknown] = gram_products(
+            cache.source, support, unknown, weights[support], cache.pool
+        )
         cache.widen()
+        self.drift = self.drift if self.exact else 0.0
         self._look_at(np.arange(len(self._all)), program.row, products)
 
     def _look_at(self, active: IntArray, place: IntArray, products: Array) -> None:
@@ -212,24 +235,21 @@ class _Descent:
         self.u = self._all[active]
         self.latest = np.zeros(0, dtype=np.intp)
 
-    def _improve(self, tol: float) -> float:
-        """Solve the program in a working set; return the gap before that."""
-        p, cache, g = self.part, self.cache, self.gradient()
-        chosen, gap = self._working_set(g)
-        if gap <= tol:
-            return gap
+    def _improve(self, chosen: IntArray, g: Array, gap: float) -> None:
+        """Solve the program in a working set up to a gap."""
+        p, cache = self.part, self.cache
         columns, back = np.unique(self.place[chosen], return_inverse=True)
         slots = cache.fetch(columns, self.n_iter)
-        K = cache.rows[slots[:, None], columns][np.ix_(back, back)]
+        K = cache.rows[slots[:, None], columns][np.ix_(back, back)].astype(np.float64)
         u = self.u[chosen]
         descend_in_pairs(
             K, g[chosen], u, p.lower[chosen], p.upper[chosen], p.group[chosen], self.program.groups,
-            max(_INNER * gap, 0.5 * tol), _STEPS * len(chosen),
+            gap, _STEPS * len(chosen),
         )  # fmt: skip
         steps = np.bincount(back, u - self.u[chosen], minlength=len(columns))
         cache.add_to(self.products, slots, steps)
+        self.drift += self._rounding * float(np.abs(steps).sum())
         self.u[chosen], self.latest = u, chosen
-        return gap
 
     def _working_set(self, g: Array) -> tuple[IntArray, float]:
         """Return the worst violators of both sides, and those of the latest set that lie between their ends."""
@@ -270,6 +290,17 @@ class _Descent:
         self.cache.narrow(kept)
         place = np.searchsorted(kept, self.place[remain])
         self._look_at(self.active[remain], place, self.products[kept])
+
+
+def _precision(program: MarginProgram, source: RowSource, tol: float) -> Any:
+    """Return the precision in which rows are kept: single, unless some u makes that too rough."""
+    most = float(np.sum(program.upper - program.lower))
+    return np.float32 if _rounding(source) * most <= _ROUGH * tol else np.float64
+
+
+def _rounding(source: RowSource) -> float:
+    """Return by how much single precision moves a kernel value at most: none is larger than k(x, x)."""
+    return 0.5 * float(np.finfo(np.float32).eps * source.diagonal.max())
 
 
 def _smallest(values: Array, among: IntArray, count: int) -> IntArray:
