@@ -141,15 +141,17 @@ class ProcessBelief(NamedTuple):
         chosen = rng.choice(len(self.weights), size=size, p=self.weights)
         drawn = np.concatenate(
             [
-                self._replace(
-                    kernels=(kernel,), processes=(process,), weights=np.ones(1)
-                )._with_noise(X, int((chosen == k).sum()), rng)
-                for k, (kernel, process) in enumerate(
-                    zip(self.kernels, self.processes, strict=True)
-                )
+                self.alone(k)._with_noise(X, int((chosen == k).sum()), rng)
+                for k in range(len(self.weights))
             ]
         )
         return drawn[rng.permutation(size)] if len(self.weights) > 1 else drawn
+
+    def alone(self, k: int) -> ProcessBelief:
+        """Return the belief of one of the processes."""
+        return self._replace(
+            kernels=(self.kernels[k],), processes=(self.processes[k],), weights=np.ones(1)
+        )
 
     def _with_noise(self, X: Array, size: int, rng: np.random.Generator) -> Array:
         values = self.sample(X, size, rng)
