@@ -21,6 +21,7 @@ from posteriori.inference.processes.latent.latent_process import KINDS
 from posteriori.inference.processes.latent.latent_search import (
     LatentFunction,
     LatentModel,
+    LatentObjective,
     ShapedObjective,
     usual_latent_kernel,
 )
@@ -42,13 +43,12 @@ from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = [
     "FAMILIES",
+    "FoundFunctions",
     "LatentLearned",
     "LatentOptions",
+    "find_functions",
     "latent_mean",
     "learn_latent",
-    "search_parameters",
-    "tell_approximation",
-    "warn_unless_settled",
 ]
 
 #: Families of targets by the name of their likelihood.
@@ -75,14 +75,16 @@ class LatentOptions(NamedTuple):
     max_iter: int
 
 
-class LatentLearned(NamedTuple):
-    """What was learned, and how.
+class FoundFunctions(NamedTuple):
+    """Functions behind targets, as given, of highest evidence, or weighed.
 
     Attributes
     ----------
-    model : LatentModel
+    top : Kernel or LatentModel
         As given, chosen, or most probable.
-    belief : LatentBelief
+    models, functions : tuple
+        One, or as many as are weighed.
+    weights : (K,)
     log_evidence : float
     kind : str
     n_iter : int
@@ -90,17 +92,58 @@ class LatentLearned(NamedTuple):
     account : tuple of str
     """
 
-    model: LatentModel
-    belief: LatentBelief
+    top: Any
+    models: tuple[Any, ...]
+    functions: tuple[LatentFunction, ...]
+    weights: Array
     log_evidence: float
     kind: Kind
     n_iter: int
     account: tuple[str, ...]
 
     @property
+    def belief(self) -> ProcessBelief:
+        """Of the function."""
+        kernels = tuple(function.kernel for function in self.functions)
+        return ProcessBelief(kernels, self.functions, self.weights, False, True)
+
+
+class LatentLearned(NamedTuple):
+    """What was learned from targets that are not normal: functions, and the belief of targets."""
+
+    found: FoundFunctions
+    belief: LatentBelief
+
+    @property
+    def model(self) -> LatentModel:
+        """As given, chosen, or most probable."""
+        model: LatentModel = self.found.top
+        return model
+
+    @property
     def kernel(self) -> Kernel:
         """Of the function."""
         return self.model.kernel
+
+    @property
+    def log_evidence(self) -> float:
+        """Ln p(y)."""
+        return self.found.log_evidence
+
+    @property
+    def kind(self) -> Kind:
+        """That of the evidence."""
+        return self.found.kind
+
+    @property
+    def n_iter(self) -> int:
+        """Evaluations of the evidence."""
+        return self.found.n_iter
+
+    @property
+    def account(self) -> tuple[str, ...]:
+        """How it was computed."""
+        return self.found.account
 
 
 def learn_latent(
@@ -138,36 +181,62 @@ def learn_latent(
     objective = ShapedObjective(
         X, family, level, how.approximation, tol=how.tol, max_iter=how.max_iter
     )
-    free, bounds = free_parameters(model, options.fixed), model.bounds(X)
+    found = find_functions(objective, model, model.bounds(X), hyperparameters, options, how)
+    return LatentLearned(found, LatentBelief(found.belief, found.models))
+
+
+def find_functions(
+    objective: LatentObjective | ShapedObjective,
+    model: Any,
+    bounds: SearchBounds,
+    hyperparameters: str,
+    options: SearchOptions,
+    how: LatentOptions,
+) -> FoundFunctions:
+    """Return functions behind targets, with parameters as they are, chosen or weighed.
+
+    Parameters
+    ----------
+    objective : LatentObjective or ShapedObjective
+    model : Kernel or LatentModel
+        What the objective takes: where a search begins.
+    bounds : SearchBounds
+    hyperparameters : {"type-II", "fixed", "integrated"}
+    options : SearchOptions
+    how : LatentOptions
+    """
+    free = free_parameters(model, options.fixed)
     if hyperparameters == "integrated" and free.any():
-        found = integrate_parameters(
+        made = integrate_parameters(
             objective,
             objective.at,
-            lambda score: search_parameters(score, model, bounds, options),
+            lambda score: _search(score, model, bounds, options),
             bounds,
             free,
         )
-        belief = ProcessBelief(
-            tuple(one.kernel for one in found.models), found.solved, found.weights, False, True
-        )
-        account = (*tell_approximation(how, found.solved[0]), found.account)
-        rest: Any = found.log_evidence, "laplace", found.top.n_iter, account
-        return LatentLearned(found.top.kernel, LatentBelief(belief, found.models), *rest)
-    n_iter, told, kind = 1, (), KINDS[how.approximation]
+        account = (*_tell(how, made.solved[0]), made.account)
+        rest: Any = made.log_evidence, "laplace", made.top.n_iter, account
+        return FoundFunctions(made.top.kernel, made.models, made.solved, made.weights, *rest)
+    n_iter, kind = 1, KINDS[how.approximation]
+    told: tuple[str, ...] = ()
     if hyperparameters != "fixed" and free.any():
-        top = search_parameters(objective, model, bounds, options)
+        top = _search(objective, model, bounds, options)
         model, n_iter, kind = top.kernel, top.n_iter, "type-II"
         told = (f"parameters of highest evidence after {n_iter} evaluations",)
     function = objective.at(model)
-    warn_unless_settled(function)
-    belief = ProcessBelief((model.kernel,), (function,), np.ones(1), False, True)
-    account = (*tell_approximation(how, function), *told)
-    return LatentLearned(
-        model, LatentBelief(belief, (model,)), function.log_evidence, kind, n_iter, account
-    )
+    if not function.fit.converged:
+        warnings.warn(
+            f"the approximation of the posterior did not converge in {function.fit.n_iter} steps; raise "
+            "max_iter, or choose another approximation",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    account = (*_tell(how, function), *told)
+    rest = function.log_evidence, kind, n_iter, account
+    return FoundFunctions(model, (model,), (function,), np.ones(1), *rest)
 
 
-def search_parameters(
+def _search(
     objective: Objective, model: Any, bounds: SearchBounds, options: SearchOptions
 ) -> SearchedKernel:
     """Return the model where an objective is highest, and warn where the search has not come to rest."""
@@ -185,7 +254,7 @@ def search_parameters(
             f"the search for the parameters of the kernel ended after {found.n_iter} evaluations "
             "before it came to rest; the best found is kept: fix some parameters, or begin with kernel_",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     return found
 
@@ -200,23 +269,12 @@ def latent_mean(
     return scale._replace(center=level, spread=unit)
 
 
-def tell_approximation(how: LatentOptions, function: LatentFunction) -> tuple[str, ...]:
+def _tell(how: LatentOptions, function: LatentFunction) -> tuple[str, ...]:
     """Return how a function was found, in words."""
     told = [f"{_NAMES[how.approximation]} over {len(function.X)} rows, O(N³) a step"]
     if function.jitter:
         told.append(f"jitter {function.jitter:.3g} on the diagonal: without it K is not definite")
     return tuple(told)
-
-
-def warn_unless_settled(function: LatentFunction, stacklevel: int = 4) -> None:
-    """Warn where the approximation has not come to rest."""
-    if not function.fit.converged:
-        warnings.warn(
-            f"the approximation of the posterior did not converge in {function.fit.n_iter} steps; raise "
-            "max_iter, or choose another approximation",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
-        )
 
 
 def _refuse_noise(kernel: Kernel) -> None:

@@ -55,6 +55,9 @@ _NORMAL = 1.4826
 #: Log odds beyond twice this are rare.
 _LOG_ODDS = 2.0
 
+#: Thresholds are at most so far from what is usual, and from each other; and at least the inverse of it.
+_FAR = 100.0
+
 #: Means, variances and parameters φ of predictors: one entry for each set of parameters.
 Predictors = Sequence[tuple[Array, Array, Array]]
 
@@ -265,10 +268,11 @@ class OrderedFamily(TargetFamily):
     @property
     def bounds(self) -> SearchBounds:
         """Where c₁ and ln gaps are looked for: categories with their shares where η is 0 are usual."""
-        center = _gaps(self._usual)
-        away = np.array([20.0] + [np.log(1e3)] * (len(center) - 1))
-        spread = np.array([_LOG_ODDS] + [1.0] * (len(center) - 1))
-        return SearchBounds(center - away, center + away, center, spread)
+        center, gaps = _gaps(self._usual), [1.0] * (len(self._usual) - 1)
+        spread = np.array([_LOG_ODDS, *gaps])
+        low = np.append(center[:1] - _FAR, np.full(len(gaps), -np.log(_FAR)))
+        high = np.append(center[:1] + _FAR, np.full(len(gaps), np.log(_FAR)))
+        return SearchBounds(low, high, center, spread)
 
     def likelihood(self, phi: Array, level: float) -> SingleLatent:
         """Return the likelihood; the thresholds have the level."""
