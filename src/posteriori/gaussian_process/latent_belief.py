@@ -12,7 +12,6 @@ import numpy as np
 from posteriori.gaussian_process.process_belief import Effect, ProcessBelief
 from posteriori.inference.processes.latent.latent_search import LatentModel
 from posteriori.inference.processes.latent.target_families import TargetFamily
-from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 
 __all__ = ["LatentBelief"]
@@ -78,7 +77,7 @@ class LatentBelief(NamedTuple):
         return drawn
 
     def left_out_log_density(self) -> Array:
-        """Return ln p(yₙ | all other targets), (N,), from the cavities of rows: 1/p = Σ w_k/p_k.
+        """Return ln p(yₙ | all other targets), (N,), from the cavities of rows.
 
         Reference: A. Vehtari et al., "Bayesian leave-one-out cross-validation approximations for Gaussian
         latent variable models", 2016, §3.
@@ -89,8 +88,7 @@ class LatentBelief(NamedTuple):
             mean = mean + float(np.ravel(process.mean.center)[0])
             predicted = model.family.predict([(mean, variance, model.phi)], np.ones(1))
             logs.append(predicted.log_prob(model.family.y))
-        weighed = np.log(self.function.weights)[:, None] - np.array(logs)
-        return -np.asarray(log_sum_exp(weighed, axis=0))
+        return self.function.weigh_left_out(logs)
 
     def _predictors(self, X: Array) -> list[tuple[Array, Array, Array]]:
         """Return means, variances and parameters of the family, of each model."""

@@ -26,7 +26,7 @@ from posteriori.gaussian_process.latent_learning import (
     latent_mean,
 )
 from posteriori.gaussian_process.process_belief import Effect
-from posteriori.gaussian_process.process_learning import SearchOptions
+from posteriori.gaussian_process.process_learning import SearchOptions, kernel_is_kept
 from posteriori.inference.predictors.class_curves import (
     logistic_curve,
     logistic_mean,
@@ -50,7 +50,6 @@ from posteriori.inference.processes.latent.latent_search import (
 from posteriori.kernels.kernel import Kernel
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.linalg import cholesky_jittered
-from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
@@ -76,11 +75,6 @@ _LINKS = {
     "logistic": _Link(logistic_curve, logistic_tilt, logistic_mean),
     "probit": _Link(probit_curve, probit_tilt, probit_mean),
 }
-
-
-def _kernel_is_kept(estimator: Any) -> bool:
-    """Tell whether no row has chosen the parameters of the kernel."""
-    return bool(estimator.hyperparameters != "type-II")
 
 
 class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
@@ -308,7 +302,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         self._require_one_function()
         return self._belief.effects(x)
 
-    @available_if(_kernel_is_kept)
+    @available_if(kernel_is_kept)
     def leave_one_out_log_density(self, X: Any, y: Any) -> Array:
         """Return ln p(y_n | all other rows) of the rows that the model was fitted to, (N,).
 
@@ -326,8 +320,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         for process in self._belief.processes:
             mean, variance = process.fit.cavities(rows.frequency)
             logs.append(np.log(average(sign * mean, variance)))
-        weighed = np.log(self._belief.weights)[:, None] - np.array(logs)  # 1/p = Σ w/p
-        return -np.asarray(log_sum_exp(weighed, axis=0))
+        return self._belief.weigh_left_out(logs)
 
     def decision_function(self, X: Any) -> Array:
         """Return the log odds of the second class (N,), or log probabilities of all (N, K)."""

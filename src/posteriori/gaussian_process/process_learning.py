@@ -32,7 +32,16 @@ from posteriori.numerics.evidence import Kind
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["GivenRows", "LearnedProcess", "SearchOptions", "extend_process", "learn_process"]
+__all__ = [
+    "GivenRows",
+    "LearnedProcess",
+    "SearchOptions",
+    "extend_process",
+    "is_not_integrated",
+    "join_rows",
+    "kernel_is_kept",
+    "learn_process",
+]
 
 
 class GivenRows(NamedTuple):
@@ -224,3 +233,34 @@ def _learned(
     )
     rest = solved.log_evidence, kind, n_iter, tuple(account)
     return LearnedProcess(problem.kernel, belief, problem.rows, *rest)
+
+
+def join_rows(old: GivenRows, new: GivenRows) -> GivenRows:
+    """Return rows one after another."""
+    if old.y.shape[1] != new.y.shape[1]:
+        raise ValueError(f"y has {new.y.shape[1]} outputs, and earlier rows had {old.y.shape[1]}")
+    if (old.variance is None) != (new.variance is None):
+        raise ValueError(
+            "noise_variance must be given with all rows or with none; 1 is the noise of the kernel"
+        )
+    frequency = None
+    if old.frequency is not None or new.frequency is not None:
+        frequency = np.concatenate(
+            [np.ones(len(g.X)) if g.frequency is None else g.frequency for g in (old, new)]
+        )
+    variance = None
+    if old.variance is not None and new.variance is not None:
+        variance = np.concatenate([old.variance, new.variance])
+    return GivenRows(
+        np.vstack([old.X, new.X]), np.vstack([old.y, new.y]), frequency, variance, old.flat
+    )
+
+
+def kernel_is_kept(estimator: Any) -> bool:
+    """Tell whether no row has chosen the parameters of the kernel."""
+    return bool(estimator.hyperparameters != "type-II")
+
+
+def is_not_integrated(estimator: Any) -> bool:
+    """Tell whether there is one kernel, for which further rows can be added."""
+    return bool(estimator.hyperparameters != "integrated")

@@ -43,6 +43,9 @@ from posteriori.gaussian_process.process_learning import (
     LearnedProcess,
     SearchOptions,
     extend_process,
+    is_not_integrated,
+    join_rows,
+    kernel_is_kept,
     learn_process,
 )
 from posteriori.kernels.kernel import Kernel
@@ -55,18 +58,13 @@ __all__ = ["GaussianProcessRegressor"]
 _NOT_KNOWN = "X and y must be the rows that the model was fitted to: only these can be left out"
 
 
-def _kernel_is_kept(estimator: Any) -> bool:
-    """Tell whether no row has chosen the parameters of the kernel."""
-    return bool(estimator.hyperparameters != "type-II")
-
-
 def _is_extended(estimator: Any) -> bool:
     """Tell whether there is one kernel, and normal targets, whose factor further rows extend."""
     if estimator.likelihood != "normal":
         raise AttributeError(
             f"with likelihood={estimator.likelihood!r} every row moves all others: fit all rows at once"
         )
-    return bool(estimator.hyperparameters != "integrated")
+    return is_not_integrated(estimator)
 
 
 def _is_ordinal(estimator: Any) -> bool:
@@ -309,7 +307,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         """
         if "_learned" not in self.__dict__:
             return self.fit(X, y, sample_weight, noise_variance)
-        given = _joined(self._given, self._read(X, y, sample_weight, noise_variance, reset=False))
+        given = join_rows(self._given, self._read(X, y, sample_weight, noise_variance, reset=False))
         self._keep(given, extend_process(self._learned, given, self.mean))
         return self
 
@@ -467,7 +465,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         """
         return self._fitted().belief.effects(check_inputs(self, X))
 
-    @available_if(_kernel_is_kept)
+    @available_if(kernel_is_kept)
     def leave_one_out_log_density(self, X: Any, y: Any, noise_variance: Any = None) -> Array:
         """Return ln p(y_n | all other rows) of the rows that the model was fitted to, (N,).
 
@@ -504,24 +502,3 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
             tags.estimator_type, tags.regressor_tags = "classifier", None
             tags.classifier_tags = ClassifierTags(poor_score=True)  # as of OrdinalRegression
         return tags
-
-
-def _joined(old: GivenRows, new: GivenRows) -> GivenRows:
-    """Return rows one after another."""
-    if old.y.shape[1] != new.y.shape[1]:
-        raise ValueError(f"y has {new.y.shape[1]} outputs, and earlier rows had {old.y.shape[1]}")
-    if (old.variance is None) != (new.variance is None):
-        raise ValueError(
-            "noise_variance must be given with all rows or with none; 1 is the noise of the kernel"
-        )
-    frequency = None
-    if old.frequency is not None or new.frequency is not None:
-        frequency = np.concatenate(
-            [np.ones(len(g.X)) if g.frequency is None else g.frequency for g in (old, new)]
-        )
-    variance = None
-    if old.variance is not None and new.variance is not None:
-        variance = np.concatenate([old.variance, new.variance])
-    return GivenRows(
-        np.vstack([old.X, new.X]), np.vstack([old.y, new.y]), frequency, variance, old.flat
-    )

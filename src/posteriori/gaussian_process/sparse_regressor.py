@@ -29,6 +29,7 @@ from posteriori.estimators.estimator_rows import (
 )
 from posteriori.estimators.parameters import Constraint, check_parameters, one_of
 from posteriori.gaussian_process.process_belief import Effect, ProcessBelief
+from posteriori.gaussian_process.process_learning import is_not_integrated, kernel_is_kept
 from posteriori.inference.processes.dense_process import noise_variances
 from posteriori.inference.processes.inducing.inducing_features import SparseRows
 from posteriori.inference.processes.inducing.inducing_points import choose_points
@@ -53,22 +54,11 @@ from posteriori.kernels.inner_products import White
 from posteriori.kernels.kernel import Kernel, check_points
 from posteriori.kernels.radial import RBF
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
-from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["SparseGaussianProcessRegressor"]
-
-
-def _is_not_integrated(estimator: Any) -> bool:
-    """Tell whether there is one kernel, for which rows add up."""
-    return bool(estimator.hyperparameters != "integrated")
-
-
-def _kernel_is_kept(estimator: Any) -> bool:
-    """Tell whether no row has chosen the parameters of the kernel."""
-    return bool(estimator.hyperparameters != "type-II")
 
 
 class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
@@ -223,6 +213,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             bounds,
             free,
         )
+        self._warn_unless_found(found.top)
         self.n_iter_ += found.top.n_iter
         self._belief = ProcessBelief(
             found.models, found.solved, found.weights, model.absolute, True
@@ -234,7 +225,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             found.log_evidence, kind="laplace", of="y|X", fingerprint=fingerprint
         )
 
-    @available_if(_is_not_integrated)
+    @available_if(is_not_integrated)
     def partial_fit(
         self, X: Any, y: Any, sample_weight: Any = None, noise_variance: Any = None
     ) -> Self:
@@ -253,7 +244,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         self._keep(known.extended(sparse).solve(), fingerprint, self._found)
         return self
 
-    @available_if(_is_not_integrated)
+    @available_if(is_not_integrated)
     def merge(self, other: SparseGaussianProcessRegressor) -> SparseGaussianProcessRegressor:
         """Return the model that has seen the rows of both, which have one kernel and the same points."""
         check_is_fitted(self)
@@ -317,16 +308,19 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         found, points = learn_sparse(
             kernel, wanted, evidence, search, rows.x, move=bool(self.move_points)
         )
+        self._warn_unless_found(found)
+        kept = kernel if self.hyperparameters == "fixed" else found.kernel
+        told = f"kernel and points of highest evidence after {found.n_iter} evaluations"
+        return kept, points, found.n_iter, (told,)
+
+    def _warn_unless_found(self, found: SearchedKernel) -> None:
         if not found.converged:
             warnings.warn(
                 f"{type(self).__name__} has not found the kernel of highest evidence in "
                 f"{found.n_iter} evaluations; fix some parameters, or begin with this kernel_",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        kept = kernel if self.hyperparameters == "fixed" else found.kernel
-        told = f"kernel and points of highest evidence after {found.n_iter} evaluations"
-        return kept, points, found.n_iter, (told,)
 
     def _search(self, objective: Objective, kernel: Kernel, **where: Any) -> SearchedKernel:
         return maximize_evidence(
@@ -421,7 +415,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self._belief.effects(check_inputs(self, X))
 
-    @available_if(_kernel_is_kept)
+    @available_if(kernel_is_kept)
     def leave_one_out_log_density(
         self, X: Any, y: Any, sample_weight: Any = None, noise_variance: Any = None
     ) -> Array:
@@ -442,9 +436,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         for process in self._belief.processes:
             mean, variance = process.left_out(asked)
             logs.append(Normal(mean[:, 0], variance=variance).log_prob(rows.y))
-        return -np.asarray(
-            log_sum_exp(np.log(self._belief.weights)[:, None] - np.array(logs), axis=0)
-        )
+        return self._belief.weigh_left_out(logs)
 
 
 def _solve(
