@@ -84,10 +84,14 @@ class LatentBelief(NamedTuple):
         """
         logs = []
         for process, model in zip(self.function.processes, self.models, strict=True):
-            mean, variance = process.fit.cavities(model.family.frequency)
-            mean = mean + float(np.ravel(process.mean.center)[0])
-            predicted = model.family.predict([(mean, variance, model.phi)], np.ones(1))
-            logs.append(predicted.log_prob(model.family.y))
+            family, level = model.family, float(np.ravel(process.mean.center)[0])
+            mean, variance = process.fit.cavities(family.frequency)
+            likelihood = family.likelihood(model.phi, level)
+            if likelihood.tilt is not None:
+                logs.append(likelihood.tilt(mean, variance)[0])
+            else:
+                predicted = family.predict([(mean + level, variance, model.phi)], np.ones(1))
+                logs.append(np.asarray(predicted.log_prob(family.y)))
         return self.function.weigh_left_out(logs)
 
     def _predictors(self, X: Array) -> list[tuple[Array, Array, Array]]:

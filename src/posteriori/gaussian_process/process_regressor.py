@@ -470,7 +470,8 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         """Return ln p(y_n | all other rows) of the rows that the model was fitted to, (N,).
 
         In closed form, and of other than normal targets by what the approximation knows of a row from all
-        others; not offered where all rows have chosen the parameters of the kernel.
+        others, which was found with that row among them: of rows that surprise it is too high by some
+        hundredths. Not offered where all rows have chosen the parameters of the kernel.
         """
         learned = self._fitted()
         if isinstance(learned, LatentLearned):
