@@ -234,7 +234,7 @@ ROWS = [
     Row(
         SparseGaussianProcessRegressor(RBF() + White(0.1), POINTS, hyperparameters="fixed"),
         "numbers",
-        {c.PredictsDistributions, c.HasEvidence, c.AddsUp},
+        {c.PredictsDistributions, c.HasEvidence, c.AddsUp, c.DrawsTargets, c.LeavesOneOut},
     ),
     Row(GaussianProcessClassifier(), "labels", {*CLASSES, c.HasEvidence, c.ScoresClasses}),
     Row(HiddenMarkovModel(2, random_state=0), "numbers", {c.HasEvidence}),

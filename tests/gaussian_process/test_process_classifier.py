@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.gaussian_process import GaussianProcessClassifier as Peer, kernels as peer_kernels
 
 from posteriori.gaussian_process import GaussianProcessClassifier
-from posteriori.kernels import RBF
+from posteriori.kernels import RBF, Linear
+from posteriori.numerics.lazy import special
 from tests.scikit_learn_checks import every_check
 
 KERNEL = 2.0 * RBF(1.0)
@@ -83,6 +85,76 @@ class TestAnswers:
         )
         assert np.isclose(weighted.log_evidence_ - repeated.log_evidence_, 0.0, atol=1e-4)
         assert np.allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-4)
+
+
+class TestWhatIsKnown:
+    def test_draws_have_the_joint_covariance(self, rows):
+        X, y = rows
+        model = GaussianProcessClassifier(KERNEL, **FIXED).fit(X, y)
+        new = X[:3]
+        joint = model.predict_dist(new, joint=True, noise=False)
+        assert np.allclose(np.diagonal(joint.cov), model.predictor(new).variance)
+        drawn = model.sample_functions(new, 4000, random_state=0)
+        error = 5.0 * np.sqrt(2.0 / 4000) * joint.cov.max()
+        assert np.allclose(np.cov(drawn.T), joint.cov, atol=error)
+        p = 1.0 / (1.0 + np.exp(-drawn))
+        error = 5.0 * p.std(axis=0) / np.sqrt(4000)
+        assert (np.abs(p.mean(axis=0) - model.predict_proba(new)[:, 1]) < error).all()
+
+    def test_draws_of_several_classes_average_to_probabilities(self, rows):
+        X, _ = rows
+        y = np.digitize(X[:, 0], [-0.5, 0.5])
+        model = GaussianProcessClassifier(KERNEL, **FIXED).fit(X, y)
+        drawn = model.sample_functions(X[:2], 4000, random_state=0)
+        assert drawn.shape == (4000, 2, 3)
+        assert np.allclose(drawn.sum(axis=2), 0.0)
+        p = special.softmax(drawn, axis=2)
+        error = 5.0 * p.std(axis=0) / np.sqrt(4000) + 1e-3
+        assert (np.abs(p.mean(axis=0) - model.predict_proba(X[:2])) < error).all()
+
+    def test_effects_add_up(self, rows):
+        X, y = rows
+        model = GaussianProcessClassifier(KERNEL + 0.5 * Linear(), **FIXED).fit(X, y)
+        effects = model.effects(X)
+        assert [one.kernel for one in effects] == [None, KERNEL, 0.5 * Linear()]
+        total = sum(np.asarray(one.belief.mean) for one in effects)
+        assert np.allclose(total, model.predictor(X).mean)
+
+    def test_rows_left_out_are_those_of_a_fit_without_them(self, rows):
+        X, y = rows
+        options = {"mean": "zero", "approximation": "ep", **FIXED}
+        model = GaussianProcessClassifier(KERNEL, **options).fit(X, y)
+        found = model.leave_one_out_log_density(X, y)
+        for n in (0, 11):
+            keep = np.arange(40) != n
+            without = GaussianProcessClassifier(KERNEL, **options).fit(X[keep], y[keep])
+            p = without.predict_proba(X[n : n + 1])[0, np.searchsorted(model.classes_, y[n])]
+            assert np.isclose(found[n], np.log(p), atol=0.01)
+        assert not hasattr(GaussianProcessClassifier(), "leave_one_out_log_density")
+        with pytest.raises(ValueError, match="rows that the model was fitted to"):
+            model.leave_one_out_log_density(X[1:], y[1:])
+
+    def test_parameters_are_integrated(self, rows):
+        """Over the size of the function: a sum by its definition."""
+        X, y = rows
+        options = {"fixed": ["RBF.scale"], "hyperparameters": "integrated"}
+        model = GaussianProcessClassifier(KERNEL, **options).fit(X, y)
+        assert model.log_evidence_.kind == "laplace"
+        assert "central composite design of 3 points" in model.account_[-1]
+        at = np.log(4.0) + 1.5 * np.linspace(-4.0, 4.0, 33)  # usual: functions of variance 2²
+        made = [GaussianProcessClassifier(np.exp(s) * RBF(1.0), **FIXED).fit(X, y) for s in at]
+        logs = np.array([float(one.log_evidence_) for one in made])
+        logs += stats.norm.logpdf(at, np.log(4.0), 1.5) + np.log(at[1] - at[0])
+        assert np.isclose(float(model.log_evidence_), np.logaddexp.reduce(logs), atol=0.05)
+        weights = np.exp(logs - np.logaddexp.reduce(logs))
+        expected = np.tensordot(weights, [one.predict_proba(X) for one in made], axes=1)
+        assert np.allclose(model.predict_proba(X), expected, atol=0.02)
+
+    def test_labels_have_no_joint_family(self, rows):
+        model = GaussianProcessClassifier(KERNEL, **FIXED).fit(*rows)
+        assert model.account_ == ("Laplace's method over 40 rows, O(N³) a step",)
+        with pytest.raises(ValueError, match="add noise=False"):
+            model.predict_dist(rows[0], joint=True)
 
 
 class TestBadInput:

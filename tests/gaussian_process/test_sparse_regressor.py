@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from posteriori.estimators.contract import adds_up
-from posteriori.gaussian_process import SparseGaussianProcessRegressor
+from posteriori.gaussian_process import GaussianProcessRegressor, SparseGaussianProcessRegressor
 from posteriori.inference.processes.dense_process import solve_dense
 from posteriori.inference.processes.mean_effects import mean_effects
 from posteriori.inference.processes.process_rows import merge_rows
-from posteriori.kernels import RBF, Matern, White
+from posteriori.kernels import RBF, Linear, Matern, White
 from posteriori.numerics import ConvergenceWarning
 from tests.scikit_learn_checks import every_check
 
@@ -191,9 +191,60 @@ def test_draws_have_the_joint_covariance(rows):
     model = given(rows[0][:9]).fit(*rows)
     new = np.array([[0.0, 0.0], [0.5, 0.5]])
     joint = model.predict_dist(new, joint=True, noise=False)
-    drawn = model.sample_functions(new, 4000, rng=0)
+    drawn = model.sample_functions(new, 4000, random_state=0)
     error = 5.0 * np.sqrt(2.0 / 4000) * np.max(joint.cov)
     assert np.allclose(np.cov(drawn.T), joint.cov, atol=error)
+
+
+class TestWhatIsKnown:
+    def test_effects_are_those_of_the_dense_process(self, rows):
+        """With all rows as points; their means add up."""
+        X, y = rows
+        kernel = 1.5 * RBF([1.0, 2.0]) + 0.5 * Linear() + White(0.05)
+        model = SparseGaussianProcessRegressor(kernel, X, hyperparameters="fixed").fit(X, y)
+        dense = GaussianProcessRegressor(kernel, hyperparameters="fixed").fit(X, y)
+        new = np.array([[0.3, -1.0], [1.0, 0.5]])
+        for found, expected in zip(model.effects(new), dense.effects(new), strict=True):
+            assert found.kernel == expected.kernel
+            assert np.allclose(found.belief.mean, expected.belief.mean, atol=1e-3)
+            assert np.allclose(found.belief.variance, expected.belief.variance, rtol=1e-2)
+        total = sum(np.asarray(one.belief.mean) for one in model.effects(new))
+        assert np.allclose(total, model.predict(new))
+
+    @pytest.mark.parametrize("method", ["variational", "fitc"])
+    def test_rows_left_out_are_those_of_a_fit_without_them(self, rows, method):
+        X, y = rows[0][:20], rows[1][:20]
+        model = given(X[:9], method=method, mean="zero").fit(X, y)
+        found = model.leave_one_out_log_density(X, y)
+        for n in (0, 7, 19):
+            keep = np.arange(20) != n
+            without = given(X[:9], method=method, mean="zero").fit(X[keep], y[keep])
+            expected = without.predict_dist(X[n : n + 1]).log_prob(y[n : n + 1])
+            assert np.isclose(found[n], expected[0], atol=1e-8)
+        with pytest.raises(ValueError, match="those that the model was fitted to"):
+            model.leave_one_out_log_density(X[1:], y[1:])
+        assert not hasattr(SparseGaussianProcessRegressor(), "leave_one_out_log_density")
+
+    def test_integrated_parameters_are_those_of_the_dense_process(self, rows):
+        X, y = rows[0][:25], rows[1][:25]
+        options = {"hyperparameters": "integrated", "fixed": ["Matern.scale"]}
+        model = SparseGaussianProcessRegressor(KERNEL, X, **options).fit(X, y)
+        dense = GaussianProcessRegressor(KERNEL, **options).fit(X, y)
+        assert model.log_evidence_.kind == "laplace"
+        assert "central composite design of 9 points" in model.account_[-1]
+        assert np.isclose(float(model.log_evidence_), float(dense.log_evidence_), atol=1e-2)
+        new = np.array([[0.3, -1.0], [5.0, 5.0]])
+        assert np.allclose(model.predict(new), dense.predict(new), atol=1e-2)
+        assert np.allclose(model.predict_dist(new).std, dense.predict_dist(new).std, rtol=1e-2)
+        assert not hasattr(model, "partial_fit")
+        assert not hasattr(model, "merge")
+
+    def test_the_account_says_how(self, rows):
+        model = given(rows[0][:9]).fit(*rows)
+        assert model.account_ == ("collapsed bound of 120 rows through 9 points, O(N M²)",)
+        learned = SparseGaussianProcessRegressor(KERNEL, 9, method="fitc").fit(*rows)
+        assert learned.account_[0].startswith("FITC of 120 rows through 9 points")
+        assert f"{learned.n_iter_} evaluations" in learned.account_[-1]
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.processes.dense_process import Moments, noise_variances
-from posteriori.inference.processes.forms.process_form import SolvedProcess
 from posteriori.inference.processes.noise_parts import summands
 from posteriori.inference.processes.process_rows import ProcessRows
 from posteriori.kernels.kernel import Kernel
@@ -49,7 +48,8 @@ class ProcessBelief(NamedTuple):
     Attributes
     ----------
     kernels : tuple of Kernel
-    processes : tuple of SolvedProcess
+    processes : tuple
+        What is known with each, such as a SolvedProcess.
     weights : (K,)
     absolute : bool
         Whether targets have noise of their own, and the kernel none.
@@ -58,7 +58,7 @@ class ProcessBelief(NamedTuple):
     """
 
     kernels: tuple[Kernel, ...]
-    processes: tuple[SolvedProcess, ...]
+    processes: tuple[Any, ...]
     weights: Array
     absolute: bool
     flat: bool
@@ -141,15 +141,17 @@ class ProcessBelief(NamedTuple):
         chosen = rng.choice(len(self.weights), size=size, p=self.weights)
         drawn = np.concatenate(
             [
-                self._replace(
-                    kernels=(kernel,), processes=(process,), weights=np.ones(1)
-                )._with_noise(X, int((chosen == k).sum()), rng)
-                for k, (kernel, process) in enumerate(
-                    zip(self.kernels, self.processes, strict=True)
-                )
+                self.alone(k)._with_noise(X, int((chosen == k).sum()), rng)
+                for k in range(len(self.weights))
             ]
         )
         return drawn[rng.permutation(size)] if len(self.weights) > 1 else drawn
+
+    def alone(self, k: int) -> ProcessBelief:
+        """Return the belief of one of the processes."""
+        return self._replace(
+            kernels=(self.kernels[k],), processes=(self.processes[k],), weights=np.ones(1)
+        )
 
     def _with_noise(self, X: Array, size: int, rng: np.random.Generator) -> Array:
         values = self.sample(X, size, rng)
@@ -158,7 +160,7 @@ class ProcessBelief(NamedTuple):
         return values + (spread if self.flat else spread[:, None]) * noise
 
     def left_out_log_density(self, rows: ProcessRows, y: Array, share: Array) -> Array:
-        """Return ln p(yₙ | all other targets) of given rows, (M,): 1/p = Σ w_k/p_k.
+        """Return ln p(yₙ | all other targets) of given rows, (M,).
 
         Parameters
         ----------
@@ -173,6 +175,10 @@ class ProcessBelief(NamedTuple):
         for kernel, process in zip(self.kernels, self.processes, strict=True):
             noise = noise_variances(kernel, rows.X, self.absolute)
             logs.append(_left_out(process.left_out(), noise, rows, y, share))
+        return self.weigh_left_out(logs)
+
+    def weigh_left_out(self, logs: list[Array]) -> Array:
+        """Return ln p(yₙ | all other targets) from that of each process, (N,): 1/p = Σ w_k/p_k."""
         return -np.asarray(log_sum_exp(np.log(self.weights)[:, None] - np.array(logs), axis=0))
 
 

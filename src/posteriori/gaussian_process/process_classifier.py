@@ -9,18 +9,24 @@ Reference: C. Rasmussen & C. Williams, "Gaussian processes for machine learning"
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.class_probabilities import ClassProbabilities, LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
-from posteriori.estimators.labelled_rows import LabelledRows
+from posteriori.estimators.labelled_rows import LabelledRows, check_known_labels
 from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint, one_of
+from posteriori.gaussian_process.latent_learning import (
+    LatentOptions,
+    find_functions,
+    latent_mean,
+)
+from posteriori.gaussian_process.process_belief import Effect
+from posteriori.gaussian_process.process_learning import SearchOptions, kernel_is_kept
 from posteriori.inference.predictors.class_curves import (
     logistic_curve,
     logistic_mean,
@@ -30,22 +36,22 @@ from posteriori.inference.predictors.class_curves import (
 from posteriori.inference.predictors.expectation_propagation import logistic_tilt, probit_tilt
 from posteriori.inference.predictors.generalized_linear import Likelihood
 from posteriori.inference.predictors.site_predictors import Tilt
-from posteriori.inference.predictors.softmax_averages import average_softmax
-from posteriori.inference.processes.kernel_search import maximize_evidence
+from posteriori.inference.predictors.softmax_averages import average_softmax, contrasts
 from posteriori.inference.processes.latent.latent_likelihoods import (
     LatentLikelihood,
     SingleLatent,
     SoftmaxLatent,
 )
-from posteriori.inference.processes.latent.latent_process import KINDS
-from posteriori.inference.processes.latent.latent_search import LatentFunction, LatentObjective
-from posteriori.inference.processes.mean_effects import NO_MEAN, MeanEffects, mean_effects
-from posteriori.inference.processes.search_bounds import SearchBounds, default_bounds
+from posteriori.inference.processes.latent.latent_search import (
+    LatentObjective,
+    latent_bounds,
+    usual_latent_kernel,
+)
 from posteriori.kernels.kernel import Kernel
-from posteriori.kernels.radial import RBF
-from posteriori.numerics.evidence import Kind, LogEvidence
+from posteriori.numerics.evidence import LogEvidence
+from posteriori.numerics.linalg import cholesky_jittered
+from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
-from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["GaussianProcessClassifier"]
 
@@ -84,8 +90,10 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
     approximation : {"laplace", "ep", "variational"}
         Of the posterior. Laplace's method is the fastest; expectation propagation is nearly exact; the
         variational belief has the highest lower bound of the evidence.
-    hyperparameters : {"type-II", "fixed"}
-        "type-II": the kernel of highest evidence. "fixed": the kernel as it is.
+    hyperparameters : {"type-II", "fixed", "integrated"}
+        "type-II": the kernel of highest evidence. "fixed": the kernel as it is. "integrated": parameters
+        weighed by how probable they are; their logarithms are normal around what is usual a priori,
+        as of :class:`GaussianProcessRegressor`, with functions of standard deviation 2.
     mean : {"constant", "zero", "linear"}
         What the function varies around; a level ~ N(0, 2²), and lines with standardised slopes ~
         N(0, 2²), are integrated out.
@@ -109,7 +117,10 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
     classes_ : (K,)
     kernel_ : Kernel
     log_evidence_ : LogEvidence
-        Of the kind of the approximation with a given kernel; "type-II" where it was chosen.
+        Of the kind of the approximation with a given kernel; "type-II" where it was chosen, and
+        "laplace" where parameters are integrated.
+    account_ : tuple of str
+        How it was computed: the approximation, the search, jitter if any.
     n_iter_ : int
         Evaluations of the evidence.
     n_features_in_, feature_names_in_
@@ -130,7 +141,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
     _constraints = {
         "link": one_of("logistic", "probit"),
         "approximation": one_of("laplace", "ep", "variational"),
-        "hyperparameters": one_of("type-II", "fixed"),
+        "hyperparameters": one_of("type-II", "fixed", "integrated"),
         "mean": one_of("constant", "zero", "linear"),
         "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
         "tol": POSITIVE,
@@ -183,50 +194,34 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         objective = LatentObjective(
             rows.x,
             self._likelihood(rows),
-            self._mean_of(rows),
+            latent_mean(self.mean, rows.x, rows.frequency, 0.0, _SPREAD),
             str(self.approximation),
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )
-        self.n_iter_ = 1
-        if self.hyperparameters == "type-II":
-            found = maximize_evidence(
-                objective,
-                kernel,
-                bounds=self._bounds(kernel, rows.x),
-                fixed=self.fixed,
-                restarts=int(self.restarts),
-                rng=self.random_state,
-                callback=self.callback,
-            )
-            kernel, self.n_iter_ = found.kernel, found.n_iter
-            self._warn_unless(found.converged, f"{found.n_iter} evaluations of the evidence")
-        self._function: LatentFunction = objective.at(kernel)
-        self._warn_unless(self._function.fit.converged, f"{self._function.fit.n_iter} steps")
-        self.kernel_, self.classes_ = kernel, rows.classes
-        chosen = self.hyperparameters == "type-II"
-        kind: Kind = "type-II" if chosen else KINDS[self.approximation]
+        found = find_functions(
+            objective,
+            kernel,
+            latent_bounds(kernel, rows.x, _SPREAD, _LARGEST),
+            self.hyperparameters,
+            SearchOptions(self.fixed, self.restarts, self.random_state, self.callback),
+            LatentOptions(str(self.approximation), float(self.tol), int(self.max_iter)),
+        )
+        self._belief, self._rows = found.belief, rows
+        self.kernel_, self.classes_ = found.top, rows.classes
+        self.account_, self.n_iter_ = found.account, found.n_iter
         self.log_evidence_ = LogEvidence(
-            self._function.fit.log_evidence, kind=kind, of="y|X", fingerprint=rows.fingerprint
+            found.log_evidence, kind=found.kind, of="y|X", fingerprint=rows.fingerprint
         )
 
     def _kernel(self, x: Array) -> Kernel:
         if self.kernel is None:
-            smooth = 1.0 * RBF(np.ones(x.shape[1]))
-            return smooth.with_log_parameters(self._bounds(smooth, x).center)
+            return usual_latent_kernel(x, _SPREAD)
         if not isinstance(self.kernel, Kernel):
             raise TypeError(
                 f"kernel must be one of posteriori.kernels or None, got {self.kernel!r}"
             )
         return self.kernel
-
-    def _bounds(self, kernel: Kernel, x: Array) -> SearchBounds:
-        """Return bounds from the data; classes that a function tells apart surely want it without end."""
-        bounds = default_bounds(kernel, x, np.full(len(x), _SPREAD))
-        size = np.array([name.endswith(".value") for name in kernel.parameter_names], dtype=bool)
-        most = np.where(size, bounds.center + np.log(_LARGEST), np.inf)
-        high = np.minimum(bounds.high, most)
-        return bounds._replace(high=np.maximum(high, kernel.log_parameters))
 
     def _likelihood(self, rows: LabelledRows) -> LatentLikelihood:
         if len(rows.classes) > 2:
@@ -234,46 +229,111 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         sign, link = np.where(rows.codes == 1, 1.0, -1.0), _LINKS[self.link]
         return SingleLatent(link.curve(sign), link.tilt(sign), rows.frequency)
 
-    def _mean_of(self, rows: LabelledRows) -> MeanEffects:
-        if self.mean == "zero":
-            return NO_MEAN
-        scale = mean_effects(self.mean, rows.x, np.zeros(len(rows.x)), rows.frequency)
-        return scale._replace(center=0.0, spread=_SPREAD)
-
-    def _warn_unless(self, converged: bool, what: str) -> None:
-        if not converged:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in {what}; raise max_iter, or fix some "
-                "parameters of the kernel",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
     # -- predictions -----------------------------------------------------------------------
 
-    def predictor(self, X: Any) -> Normal:
+    def predictor(self, X: Any) -> Any:
         """Return the posterior of the function of two classes at each row, a batch."""
-        mean, spread = self._moments(X)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                f"{len(self.classes_)} classes have several functions; see predict_proba"
-            )
-        return Normal(mean[:, 0], variance=spread[:, 0, 0])
+        return self.predict_dist(X, noise=False)
+
+    def predict_dist(self, X: Any, *, joint: bool = False, noise: bool = True) -> Any:
+        """Return the distribution of each row's label, a batch, or that of the function of two classes.
+
+        Parameters
+        ----------
+        X : (N, D)
+        joint : bool
+            One distribution of all N values of the function, with ``noise=False``.
+        noise : bool
+            False leaves out that labels are drawn: the distribution of the function itself.
+
+        Returns
+        -------
+        Categorical
+        Normal or MvNormal
+            Of the function; a mixture of them for hyperparameters="integrated".
+        """
+        if noise and joint:
+            raise ValueError("joint=True is offered for the function alone: add noise=False")
+        if noise:
+            return super().predict_dist(X)
+        x = self._inputs(X)
+        self._require_one_function()
+        return self._belief.predict_jointly(x, 0.0) if joint else self._belief.predict(x, 0.0)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes, the function integrated out, (N, K)."""
-        mean, spread = self._moments(X)
+        x, belief = self._inputs(X), self._belief
+        each = [self._probabilities(*process.moments(x)) for process in belief.processes]
+        return np.asarray(np.tensordot(belief.weights, np.array(each), axes=1))
+
+    def _probabilities(self, mean: Array, spread: Array) -> Array:
         if len(self.classes_) > 2:
             return average_softmax(mean, spread)
         average = _LINKS[self.link].mean
         columns = [average(sign * mean[:, 0], spread[:, 0, 0]) for sign in (-1.0, 1.0)]
         return np.column_stack(columns)
 
+    def sample_functions(self, X: Any, size: int = 1, random_state: Seed = None) -> Array:
+        """Draw functions from the posterior and return their values at X.
+
+        Of two classes (S, N), the function whose link is the probability of the second; of more
+        (S, N, K), a function for each class, whose softmax are the probabilities and whose sum is 0.
+        """
+        x, rng = self._inputs(X), as_generator(random_state)
+        if len(self.classes_) == 2:
+            return self._belief.sample(x, size, rng)
+        chosen = rng.choice(len(self._belief.weights), size=size, p=self._belief.weights)
+        drawn = np.empty((size, len(x), len(self.classes_)))
+        turn = contrasts(len(self.classes_))
+        for k, process in enumerate(self._belief.processes):
+            here = np.flatnonzero(chosen == k)
+            root = cholesky_jittered(process.covariance(x)).lower
+            values = rng.standard_normal((len(here), len(root))) @ root.T
+            values = values.reshape(len(here), -1, len(x)) + process.moments(x)[0].T
+            drawn[here] = np.einsum("scn,kc->snk", values, turn)
+        return drawn
+
+    def effects(self, X: Any) -> list[Effect]:
+        """Return what is believed of the mean, if there is one, and of each summand of the kernel.
+
+        Of two classes. Means add up to that of the function; the beliefs depend on each other.
+        """
+        x = self._inputs(X)
+        self._require_one_function()
+        return self._belief.effects(x)
+
+    @available_if(kernel_is_kept)
+    def leave_one_out_log_density(self, X: Any, y: Any) -> Array:
+        """Return ln p(y_n | all other rows) of the rows that the model was fitted to, (N,).
+
+        Of two classes, by what the approximation knows of a row from all others; not offered where rows
+        have chosen the parameters of the kernel.
+        """
+        x = self._inputs(X)
+        self._require_one_function()
+        codes, rows = check_known_labels(self, x, y), self._rows
+        if not (np.array_equal(x, rows.x) and np.array_equal(codes, rows.codes)):
+            raise ValueError(
+                "X and y must be the rows that the model was fitted to: only these can be left out"
+            )
+        sign, average, logs = np.where(codes == 1, 1.0, -1.0), _LINKS[self.link].mean, []
+        for process in self._belief.processes:
+            mean, variance = process.fit.cavities(rows.frequency)
+            logs.append(np.log(average(sign * mean, variance)))
+        return self._belief.weigh_left_out(logs)
+
     def decision_function(self, X: Any) -> Array:
         """Return the log odds of the second class (N,), or log probabilities of all (N, K)."""
         log_p = self.predict_log_proba(X)
         return log_p[:, 1] - log_p[:, 0] if len(self.classes_) == 2 else log_p
 
-    def _moments(self, X: Any) -> tuple[Array, Array]:
+    def _inputs(self, X: Any) -> Array:
         check_is_fitted(self)
-        return self._function.moments(check_inputs(self, X))
+        return np.asarray(check_inputs(self, X))
+
+    def _require_one_function(self) -> None:
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"{len(self.classes_)} classes have several functions; see predict_proba and "
+                "sample_functions"
+            )

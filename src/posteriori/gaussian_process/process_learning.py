@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,33 +18,30 @@ from posteriori.inference.processes.kernel_search import (
     maximize_evidence,
 )
 from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
+from posteriori.inference.processes.parameter_integral import integrate_parameters
 from posteriori.inference.processes.process_rows import (
     ProcessRows,
     merge_rows,
     refuse_contradictions,
 )
-from posteriori.inference.processes.search_bounds import (
-    SearchBounds,
-    default_bounds,
-    log_prior,
-)
-from posteriori.inference.quadrature.composite_design import integrate_by_design
+from posteriori.inference.processes.search_bounds import SearchBounds, default_bounds
 from posteriori.kernels.inner_products import White
 from posteriori.kernels.kernel import Kernel
 from posteriori.kernels.radial import RBF
 from posteriori.numerics.evidence import Kind
-from posteriori.numerics.linalg import symmetrize
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["GivenRows", "LearnedProcess", "SearchOptions", "extend_process", "learn_process"]
-
-
-#: Points of the design with less than this share of the weight are left out.
-_FAINT = 1e-6
-
-#: Step of differences of gradients, in logarithms.
-_STEP = 1e-2
+__all__ = [
+    "GivenRows",
+    "LearnedProcess",
+    "SearchOptions",
+    "extend_process",
+    "is_not_integrated",
+    "join_rows",
+    "kernel_is_kept",
+    "learn_process",
+]
 
 
 class GivenRows(NamedTuple):
@@ -173,50 +169,20 @@ def _search(objective: Objective, problem: _Problem, options: SearchOptions) -> 
 
 def _integrate(problem: _Problem, free: Array, options: SearchOptions) -> LearnedProcess:
     """Return what is known with parameters weighed by how probable they are."""
-    form, prior = problem.form, log_prior(problem.bounds, free)
-
-    def objective(kernel: Kernel) -> tuple[float, Array]:
-        value, slope = form.score(kernel)
-        density, of_prior = prior(kernel.log_parameters)
-        return value + density, slope + of_prior
-
-    found = _search(objective, problem, options)
-    top = found.kernel.log_parameters
-    solved: dict[bytes, Any] = {}
-
-    def with_free(point: Array) -> Kernel:
-        values = top.copy()
-        values[free] = point
-        return found.kernel.with_log_parameters(values)
-
-    def log_density(point: Array) -> float:
-        kernel = with_free(point)
-        process = solved.setdefault(point.tobytes(), form.solve(kernel))
-        return process.log_evidence + prior(kernel.log_parameters)[0]
-
-    precision = _curvature(lambda point: objective(with_free(point))[1][free], top[free])
-    made = integrate_by_design(log_density, top[free], precision)
-    heavy = np.flatnonzero(made.weights > _FAINT)
-    belief = ProcessBelief(
-        tuple(with_free(made.points[k]) for k in heavy),
-        tuple(solved[made.points[k].tobytes()] for k in heavy),
-        made.weights[heavy] / made.weights[heavy].sum(),
-        problem.absolute,
-        problem.given.flat,
+    form = problem.form
+    found = integrate_parameters(
+        form.score,
+        form.solve,
+        lambda objective: _search(objective, problem, options),
+        problem.bounds,
+        free,
     )
-    told = f"parameters integrated over a central composite design of {len(made.points)} points"
-    account = (form.account, told)
-    rest = made.log_integral, "laplace", found.n_iter, account
-    return LearnedProcess(found.kernel, belief, problem.rows, *rest)  # type: ignore[arg-type]
-
-
-def _curvature(gradient: Callable[[Array], Array], top: Array) -> Array:
-    """Return −∂² of a function with this gradient, by differences."""
-    columns = [
-        (gradient(top - step) - gradient(top + step)) / (2.0 * _STEP)
-        for step in _STEP * np.eye(len(top))
-    ]
-    return symmetrize(np.array(columns))
+    belief = ProcessBelief(
+        found.models, found.solved, found.weights, problem.absolute, problem.given.flat
+    )
+    account = (form.account, found.account)
+    rest = found.log_evidence, "laplace", found.top.n_iter, account
+    return LearnedProcess(found.top.kernel, belief, problem.rows, *rest)  # type: ignore[arg-type]
 
 
 def extend_process(before: LearnedProcess, given: GivenRows, mean: str) -> LearnedProcess:
@@ -267,3 +233,34 @@ def _learned(
     )
     rest = solved.log_evidence, kind, n_iter, tuple(account)
     return LearnedProcess(problem.kernel, belief, problem.rows, *rest)
+
+
+def join_rows(old: GivenRows, new: GivenRows) -> GivenRows:
+    """Return rows one after another."""
+    if old.y.shape[1] != new.y.shape[1]:
+        raise ValueError(f"y has {new.y.shape[1]} outputs, and earlier rows had {old.y.shape[1]}")
+    if (old.variance is None) != (new.variance is None):
+        raise ValueError(
+            "noise_variance must be given with all rows or with none; 1 is the noise of the kernel"
+        )
+    frequency = None
+    if old.frequency is not None or new.frequency is not None:
+        frequency = np.concatenate(
+            [np.ones(len(g.X)) if g.frequency is None else g.frequency for g in (old, new)]
+        )
+    variance = None
+    if old.variance is not None and new.variance is not None:
+        variance = np.concatenate([old.variance, new.variance])
+    return GivenRows(
+        np.vstack([old.X, new.X]), np.vstack([old.y, new.y]), frequency, variance, old.flat
+    )
+
+
+def kernel_is_kept(estimator: Any) -> bool:
+    """Tell whether no row has chosen the parameters of the kernel."""
+    return bool(estimator.hyperparameters != "type-II")
+
+
+def is_not_integrated(estimator: Any) -> bool:
+    """Tell whether there is one kernel, for which further rows can be added."""
+    return bool(estimator.hyperparameters != "integrated")

@@ -3,7 +3,9 @@ r"""Gaussian process regression: a function with a kernel, its evidence, and cal
 .. math:: y_n = m(x_n) + f(x_n) + \varepsilon_n,\qquad \mathrm{cov}(f(x), f(z)) = k(x, z),\qquad
           \varepsilon_n \sim N(0, v_n\sigma^2)
 
-Reference: C. Rasmussen & C. Williams, "Gaussian processes for machine learning", 2006, ch. 2 and 5.
+or, with another likelihood, targets around the function by a law of their own.
+
+Reference: C. Rasmussen & C. Williams, "Gaussian processes for machine learning", 2006, ch. 2, 3 and 5.
 """
 
 from __future__ import annotations
@@ -11,19 +13,39 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
+from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 
+from posteriori.distributions.counts.categorical import Categorical
+from posteriori.estimators.count_targets import check_counts
 from posteriori.estimators.estimator_rows import check_inputs, check_noise_variance, check_rows
-from posteriori.estimators.parameters import Constraint, check_parameters, one_of
+from posteriori.estimators.labelled_rows import check_known_labels, check_labelled_rows
+from posteriori.estimators.parameters import (
+    AT_LEAST_ONE,
+    POSITIVE,
+    Constraint,
+    check_parameters,
+    one_of,
+    or_none,
+)
+from posteriori.gaussian_process.latent_belief import LatentBelief
+from posteriori.gaussian_process.latent_learning import (
+    FAMILIES,
+    LatentLearned,
+    LatentOptions,
+    learn_latent,
+)
 from posteriori.gaussian_process.process_belief import Effect
 from posteriori.gaussian_process.process_learning import (
     GivenRows,
     LearnedProcess,
     SearchOptions,
     extend_process,
+    is_not_integrated,
+    join_rows,
+    kernel_is_kept,
     learn_process,
 )
 from posteriori.kernels.kernel import Kernel
@@ -33,15 +55,21 @@ from posteriori.numerics.types import Array, Seed
 
 __all__ = ["GaussianProcessRegressor"]
 
-
-def _kernel_is_kept(estimator: Any) -> bool:
-    """Tell whether no row has chosen the parameters of the kernel."""
-    return estimator.hyperparameters != "type-II"
+_NOT_KNOWN = "X and y must be the rows that the model was fitted to: only these can be left out"
 
 
-def _is_not_integrated(estimator: Any) -> bool:
-    """Tell whether there is one kernel, whose factor further rows extend."""
-    return estimator.hyperparameters != "integrated"
+def _is_extended(estimator: Any) -> bool:
+    """Tell whether there is one kernel, and normal targets, whose factor further rows extend."""
+    if estimator.likelihood != "normal":
+        raise AttributeError(
+            f"with likelihood={estimator.likelihood!r} every row moves all others: fit all rows at once"
+        )
+    return is_not_integrated(estimator)
+
+
+def _is_ordinal(estimator: Any) -> bool:
+    """Tell whether targets are categories."""
+    return bool(estimator.likelihood == "ordinal")
 
 
 class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
@@ -62,10 +90,32 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         periods, sizes) or 2.3 (noise). With few rows its intervals are as wide as they should be.
     mean : {"constant", "zero", "linear"}
         "constant": a level N(ȳ, s²) with mean and variance of the targets, integrated out. "linear":
-        lines N(0, s²) in standardised columns as well. "zero": none.
+        lines N(0, s²) in standardised columns as well. "zero": none. Other likelihoods have the level
+        N(ln ȳ, 1) of counts, N(median, s²) with s 1.48 times the median distance from it (Student-t), or
+        N(0, 2²) (categories), and lines on the same scale.
     fixed : sequence of str
         Names of parameters that stay as they are, of ``kernel.parameter_names``; "RBF.scale" are all
-        of "RBF.scale[0]", ….
+        of "RBF.scale[0]", …. Parameters of the likelihood have their own names.
+    likelihood : {"normal", "poisson", "negative binomial", "student-t", "ordinal"}
+        What targets are given the function f: "normal": around f, with the noise of the kernel.
+        "poisson", "negative binomial": counts of mean exp(f), the second with variance μ + μ²/count.
+        "student-t": around f with outliers, by ``scale`` and ``dof``. "ordinal": sorted categories,
+        between ``thresholds`` on the scale of f with logistic noise. The last three learn their
+        parameters as the kernel's; a kernel with ``White`` is refused, as the likelihood is the noise.
+    approximation : {"laplace", "ep", "variational"}, optional
+        Of the posterior of the function where targets are not normal. None is the best that there is:
+        expectation propagation, nearly exact, where the likelihood is log-concave (counts of both
+        kinds, categories). Student-t noise is not: where targets pull to two sides the curvature at the
+        mode can vanish, and Laplace's evidence grows without bound there, so that the variational
+        bound is the one to learn by.
+    likelihood_parameters : mapping, optional
+        Where the search for parameters of the likelihood begins, or what they are if they are fixed:
+        ``{"count": 2.0}``, ``{"scale": 0.1, "dof": 4.0}`` with dof > 2, ``{"thresholds": [-1.0, 1.0]}``.
+        What is not said is usual for the targets.
+    tol : float
+        Steps below so many standard deviations end the approximation.
+    max_iter : int
+        Most steps of it.
     restarts : int
         Further starts of the search, at random.
     random_state : int, Generator or None
@@ -79,8 +129,13 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     kernel_ : Kernel
         With the parameters that were chosen, or are most probable.
     log_evidence_ : LogEvidence
-        ln p(y | X), the mean integrated out; kind "exact" with a fixed kernel, "type-II", or "laplace"
-        where parameters are integrated.
+        ln p(y | X), the mean integrated out; with a fixed kernel of kind "exact" or, of another
+        likelihood, "ep", "bound" or "laplace" as the approximation is; "type-II" where parameters were
+        chosen, and "laplace" where they are integrated.
+    likelihood_parameters_ : dict
+        Parameters of the likelihood by their names, as given, chosen or most probable.
+    classes_ : (K,)
+        Categories in their order, of likelihood="ordinal".
     account_ : tuple of str
         How it was computed: the structure that was used, the search, jitter if any.
     n_iter_ : int
@@ -90,7 +145,9 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     Notes
     -----
     NaN in y is missing: its row says nothing. Rows with equal inputs are one row of the covariance, and
-    the evidence is that of all. Costs O(N³) for N distinct inputs, and one matrix of N² numbers.
+    the evidence is that of all. Costs O(N³) for N distinct inputs, and one matrix of N² numbers; some ten
+    times that for other than normal targets. Predicted counts level off beyond the largest count that was
+    seen, as those of :class:`~posteriori.regression.PoissonRegression`.
 
     Examples
     --------
@@ -101,12 +158,26 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     LogEvidence(-3.003278, kind="exact", of="y|X")
     >>> gp.predict_dist([[1.0], [9.0]], noise=False).std.round(3)
     array([0.283, 1.   ])
+
+    Counts behind a smooth rate:
+
+    >>> x = np.linspace(0.0, 6.0, 30)[:, None]
+    >>> counts = np.random.default_rng(0).poisson(np.exp(1.0 + np.sin(x[:, 0])))
+    >>> rate = GaussianProcessRegressor(RBF(), likelihood="poisson", hyperparameters="fixed").fit(
+    ...     x, counts
+    ... )
+    >>> rate.log_evidence_.kind, rate.predict([[1.5]]).round(), np.exp(2.0).round()
+    ('ep', array([7.]), np.float64(7.0))
     """
 
     _constraints = {
         "hyperparameters": one_of("type-II", "fixed", "integrated"),
         "mean": one_of("constant", "zero", "linear"),
         "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
+        "likelihood": one_of("normal", *FAMILIES),
+        "approximation": or_none(one_of("laplace", "ep", "variational")),
+        "tol": POSITIVE,
+        "max_iter": AT_LEAST_ONE,
     }
 
     def __init__(
@@ -116,7 +187,12 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         hyperparameters: str = "type-II",
         mean: str = "constant",
         fixed: Any = (),
+        likelihood: str = "normal",
+        approximation: str | None = None,
+        likelihood_parameters: Any = None,
         restarts: int = 0,
+        tol: float = 1e-6,
+        max_iter: int = 200,
         random_state: Seed = None,
         callback: Any = None,
     ) -> None:
@@ -124,7 +200,12 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         self.hyperparameters = hyperparameters
         self.mean = mean
         self.fixed = fixed
+        self.likelihood = likelihood
+        self.approximation = approximation
+        self.likelihood_parameters = likelihood_parameters
         self.restarts = restarts
+        self.tol = tol
+        self.max_iter = max_iter
         self.random_state = random_state
         self.callback = callback
 
@@ -137,19 +218,24 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         ----------
         X : (N, D)
         y : (N,), or (N, Q) of independent functions with the same kernel
-            NaN is missing.
+            NaN is missing. Counts are whole numbers >= 0, and categories are sorted labels without
+            gaps; both have one output.
         sample_weight : (N,), optional
             How often each row counts: equal to repeated rows.
         noise_variance : (N,), optional
             Noise variance of each row, relative to the noise of the kernel; absolute where it has none.
+            Of normal targets.
         """
         check_parameters(self)
         if self.kernel is not None and not isinstance(self.kernel, Kernel):
             raise TypeError(
                 f"kernel must be one of posteriori.kernels or None, got {self.kernel!r}"
             )
-        given = self._read(X, y, sample_weight, noise_variance, reset=True)
         options = SearchOptions(self.fixed, self.restarts, self.random_state, self.callback)
+        if self.likelihood != "normal":
+            return self._fit_latent(X, y, sample_weight, noise_variance, options)
+        self._refuse_options()
+        given = self._read(X, y, sample_weight, noise_variance, reset=True)
         learned = learn_process(
             self.kernel,
             given,
@@ -157,10 +243,60 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
             mean=self.mean,
             options=options,
         )
-        self._given, self._learned = given, learned
+        self._keep(given, learned)
         return self
 
-    @available_if(_is_not_integrated)
+    def _keep(self, given: GivenRows, learned: LearnedProcess) -> None:
+        targets = given.y[:, 0] if given.flat else given.y
+        self._fingerprint = Fingerprint().update(targets, given.frequency)
+        self._given, self._learned, self._classes = given, learned, None
+
+    def _refuse_options(self) -> None:
+        """Refuse what only other likelihoods have."""
+        for name in ("approximation", "likelihood_parameters"):
+            value = getattr(self, name)
+            if value is not None:
+                raise ValueError(
+                    f"{name} is of other likelihoods: that of normal targets is exact, with its noise in "
+                    f"the kernel; leave {name} out, or choose a likelihood; got {value!r}"
+                )
+
+    def _fit_latent(
+        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, options: SearchOptions
+    ) -> Self:
+        """Learn a function behind targets that are not normal."""
+        if noise_variance is not None:
+            raise ValueError(
+                f"noise_variance is of normal noise, and likelihood={self.likelihood!r} has a law of its "
+                "own: leave it out, or use likelihood='normal'; sample_weight says how often rows count"
+            )
+        rows: Any
+        if self.likelihood == "ordinal":
+            rows = check_labelled_rows(self, X, y, sample_weight)
+            targets, classes = rows.codes, rows.classes
+        else:
+            rows = check_rows(self, X, y, sample_weight=sample_weight, missing="drop")
+            targets, classes = rows.y, None
+            if self.likelihood != "student-t":
+                check_counts(self, targets, stacklevel=4)
+        family = FAMILIES[self.likelihood](targets, rows.frequency)
+        how = LatentOptions(
+            str(self.approximation or family.approximation), float(self.tol), int(self.max_iter)
+        )
+        self._learned = learn_latent(
+            self.kernel,
+            family,
+            rows.x,
+            self.likelihood_parameters,
+            hyperparameters=self.hyperparameters,
+            mean=self.mean,
+            options=options,
+            how=how,
+        )
+        self._fingerprint, self._given, self._classes = rows.fingerprint, rows.x, classes
+        return self
+
+    @available_if(_is_extended)
     def partial_fit(
         self, X: Any, y: Any, sample_weight: Any = None, noise_variance: Any = None
     ) -> Self:
@@ -171,9 +307,8 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         """
         if "_learned" not in self.__dict__:
             return self.fit(X, y, sample_weight, noise_variance)
-        given = _joined(self._given, self._read(X, y, sample_weight, noise_variance, reset=False))
-        self._learned = extend_process(self._learned, given, self.mean)
-        self._given = given
+        given = join_rows(self._given, self._read(X, y, sample_weight, noise_variance, reset=False))
+        self._keep(given, extend_process(self._learned, given, self.mean))
         return self
 
     def _read(
@@ -200,7 +335,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return "_learned" in self.__dict__
 
-    def _fitted(self) -> LearnedProcess:
+    def _fitted(self) -> LearnedProcess | LatentLearned:
         if "_learned" not in self.__dict__:
             raise NotFittedError(
                 f"this {type(self).__name__} is not fitted yet; call fit or partial_fit first"
@@ -215,12 +350,26 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     @property
     def log_evidence_(self) -> LogEvidence:
         """Return ln p(y | X)."""
-        learned, given = self._fitted(), self._given
-        targets = given.y[:, 0] if given.flat else given.y
-        fingerprint = Fingerprint().update(targets, given.frequency)
+        learned = self._fitted()
         return LogEvidence(
-            learned.log_evidence, kind=learned.kind, of="y|X", fingerprint=fingerprint
+            learned.log_evidence, kind=learned.kind, of="y|X", fingerprint=self._fingerprint
         )
+
+    @property
+    def likelihood_parameters_(self) -> dict[str, Any]:
+        """Parameters of the likelihood by their names; none of normal targets."""
+        learned = self._fitted()
+        if isinstance(learned, LearnedProcess):
+            return {}
+        return learned.model.family.parameters(learned.model.phi)
+
+    @property
+    def classes_(self) -> Any:
+        """Categories in their order."""
+        self._fitted()
+        if self._classes is None:
+            raise AttributeError(f"targets of likelihood={self.likelihood!r} have no classes")
+        return self._classes
 
     @property
     def account_(self) -> tuple[str, ...]:
@@ -235,8 +384,15 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     # -- predictions -----------------------------------------------------------------------
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Return the expected targets (N,) or (N, Q), with ``return_std`` also their standard deviations."""
+        """Return the expected targets (N,) or (N, Q), with ``return_std`` also their standard deviations.
+
+        Of categories it is the most probable one.
+        """
         belief = self._fitted().belief
+        if self._classes is not None:
+            if return_std:
+                raise ValueError("categories have no standard deviation; see predict_dist")
+            return self._classes[belief.mean(check_inputs(self, X))]
         if not return_std:
             return belief.mean(check_inputs(self, X))
         predicted = self.predict_dist(X)
@@ -251,9 +407,11 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         ----------
         X : (N, D)
         joint : bool
-            One distribution of all N targets instead of N of one target each.
+            One distribution of all N targets instead of N of one target each; of other than normal
+            targets that of the function, with ``noise=False``.
         noise : bool
-            False leaves the noise out: the distribution of the function itself.
+            False leaves the noise out: the distribution of the function itself, of counts that of the
+            log mean.
         noise_variance : (N,), optional
             Noise variance of each row, relative to that of the kernel; absolute where it has none.
 
@@ -261,24 +419,44 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         -------
         Normal or MvNormal
         Mixture
-            Of these, for hyperparameters="integrated".
+            Of these, for hyperparameters="integrated"; of counts or Student-t distributions over an
+            uncertain function, as of the regressions in :mod:`posteriori.regression`.
+        Categorical
+            Of categories.
         """
         belief = self._fitted().belief
         x = check_inputs(self, X)
+        if isinstance(belief, LatentBelief) and noise_variance is not None:
+            raise ValueError(
+                f"noise_variance is of normal noise; leave it out with likelihood={self.likelihood!r}"
+            )
+        if noise and not joint and self._classes is not None:
+            return Categorical(belief.predict(x, None).probabilities, labels=self._classes)
         level: Any = None if noise else 0.0
         if noise and noise_variance is not None:
             level = check_noise_variance(noise_variance, len(x))
         return belief.predict_jointly(x, level) if joint else belief.predict(x, level)
 
-    def sample_functions(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
+    @available_if(_is_ordinal)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the categories, (N, K)."""
+        return np.asarray(self.predict_dist(X).probabilities)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R², or the share of categories that are predicted right."""
+        of = ClassifierMixin if self.likelihood == "ordinal" else RegressorMixin
+        return float(of.score(self, X, y, sample_weight))
+
+    def sample_functions(self, X: Any, size: int = 1, random_state: Seed = None) -> Array:
         """Draw functions from the posterior and return their values at X: (S, N), or (S, N, Q)."""
         belief = self._fitted().belief
-        return belief.sample(check_inputs(self, X), size, as_generator(rng))
+        return belief.sample(check_inputs(self, X), size, as_generator(random_state))
 
     def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw whole new sets of targets at X from the posterior predictive, (S, N), or (S, N, Q)."""
         belief, generator = self._fitted().belief, as_generator(rng)
-        return belief.sample_targets(check_inputs(self, X), size, generator)
+        drawn = belief.sample_targets(check_inputs(self, X), size, generator)
+        return drawn if self._classes is None else self._classes[drawn.astype(np.int64)]
 
     def effects(self, X: Any) -> list[Effect]:
         """Return what is believed of the mean, if there is one, and of each summand of the kernel.
@@ -287,44 +465,41 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         """
         return self._fitted().belief.effects(check_inputs(self, X))
 
-    @available_if(_kernel_is_kept)
+    @available_if(kernel_is_kept)
     def leave_one_out_log_density(self, X: Any, y: Any, noise_variance: Any = None) -> Array:
         """Return ln p(y_n | all other rows) of the rows that the model was fitted to, (N,).
 
-        In closed form; not offered where all rows have chosen the parameters of the kernel.
+        In closed form, and of other than normal targets by what the approximation knows of a row from all
+        others, which was found with that row among them: of rows that surprise it is too high by some
+        hundredths. Not offered where all rows have chosen the parameters of the kernel.
         """
         learned = self._fitted()
+        if isinstance(learned, LatentLearned):
+            self._require_known(X, y, learned)
+            return learned.belief.left_out_log_density()
         asked = self._read(X, y, None, noise_variance, reset=False)
         if not (np.array_equal(asked.X, self._given.X) and np.array_equal(asked.y, self._given.y)):
-            raise ValueError(
-                "X and y must be the rows that the model was fitted to: only these can be left out"
-            )
+            raise ValueError(_NOT_KNOWN)
         v = self._given.variance
         share = np.ones(len(asked.X)) if v is None else 1.0 / v
         return learned.belief.left_out_log_density(learned.rows, asked.y, share)
 
+    def _require_known(self, X: Any, y: Any, learned: LatentLearned) -> None:
+        """Refuse rows that the model was not fitted to."""
+        if self._classes is not None:
+            x = check_inputs(self, X)
+            targets = check_known_labels(self, x, y)
+        else:
+            x, targets, _, _, _ = check_rows(self, X, y, missing="drop", reset=False)
+        known = learned.belief.family.y
+        if not (np.array_equal(x, self._given) and np.array_equal(targets, known)):
+            raise ValueError(_NOT_KNOWN)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self.likelihood == "normal"
+        tags.target_tags.positive_only = self.likelihood in ("poisson", "negative binomial")
+        if self.likelihood == "ordinal":
+            tags.estimator_type, tags.regressor_tags = "classifier", None
+            tags.classifier_tags = ClassifierTags(poor_score=True)  # as of OrdinalRegression
         return tags
-
-
-def _joined(old: GivenRows, new: GivenRows) -> GivenRows:
-    """Return rows one after another."""
-    if old.y.shape[1] != new.y.shape[1]:
-        raise ValueError(f"y has {new.y.shape[1]} outputs, and earlier rows had {old.y.shape[1]}")
-    if (old.variance is None) != (new.variance is None):
-        raise ValueError(
-            "noise_variance must be given with all rows or with none; 1 is the noise of the kernel"
-        )
-    frequency = None
-    if old.frequency is not None or new.frequency is not None:
-        frequency = np.concatenate(
-            [np.ones(len(g.X)) if g.frequency is None else g.frequency for g in (old, new)]
-        )
-    variance = None
-    if old.variance is not None and new.variance is not None:
-        variance = np.concatenate([old.variance, new.variance])
-    return GivenRows(
-        np.vstack([old.X, new.X]), np.vstack([old.y, new.y]), frequency, variance, old.flat
-    )

@@ -10,15 +10,16 @@ E. Snelson & Z. Ghahramani, "Sparse Gaussian processes using pseudo-inputs", 200
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.contract import copy_columns
 from posteriori.estimators.estimator_rows import (
     Rows,
@@ -27,18 +28,27 @@ from posteriori.estimators.estimator_rows import (
     check_rows,
 )
 from posteriori.estimators.parameters import Constraint, check_parameters, one_of
+from posteriori.gaussian_process.process_belief import Effect, ProcessBelief
+from posteriori.gaussian_process.process_learning import is_not_integrated, kernel_is_kept
 from posteriori.inference.processes.dense_process import noise_variances
 from posteriori.inference.processes.inducing.inducing_features import SparseRows
 from posteriori.inference.processes.inducing.inducing_points import choose_points
 from posteriori.inference.processes.inducing.sparse_process import (
+    SolvedSparse,
     SparseProcess,
     learn_sparse,
     sparse_evidence,
     start_sparse,
 )
-from posteriori.inference.processes.kernel_search import maximize_evidence
+from posteriori.inference.processes.kernel_search import (
+    Objective,
+    SearchedKernel,
+    free_parameters,
+    maximize_evidence,
+)
 from posteriori.inference.processes.mean_effects import mean_effects
 from posteriori.inference.processes.noise_parts import silenced
+from posteriori.inference.processes.parameter_integral import integrate_parameters
 from posteriori.inference.processes.search_bounds import default_bounds
 from posteriori.kernels.inner_products import White
 from posteriori.kernels.kernel import Kernel, check_points
@@ -64,8 +74,10 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
     method : {"variational", "fitc"}
         "variational": a lower bound of the evidence that rises with every point. "fitc": the evidence
         of a process with independent noise where the points leave the function open; it can be too high.
-    hyperparameters : {"type-II", "fixed"}
-        "type-II": the kernel of highest evidence. "fixed": the kernel as it is.
+    hyperparameters : {"type-II", "fixed", "integrated"}
+        "type-II": the kernel of highest evidence. "fixed": the kernel as it is. "integrated": parameters
+        weighed by how probable they are, with the priors of :class:`GaussianProcessRegressor`, for the
+        points of the kernel of highest evidence.
     mean : {"constant", "zero", "linear"}
         What the function varies around; a level ~ N(ȳ, s²), and lines with standardised slopes ~ N(0, s²),
         are integrated out, with s the standard deviation of the targets.
@@ -85,7 +97,10 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
     kernel_ : Kernel
     inducing_ : (M, D)
     log_evidence_ : LogEvidence
-        With a given kernel a "bound", or an "estimate" of FITC; "type-II" where it was chosen by this.
+        With a given kernel a "bound", or an "estimate" of FITC; "type-II" where it was chosen by this,
+        and "laplace" where parameters are integrated.
+    account_ : tuple of str
+        How it was computed: the method, the search, jitter if any.
     n_iter_ : int
         Evaluations in the search; 0 without one.
     n_features_in_, feature_names_in_
@@ -106,7 +121,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
 
     _constraints = {
         "method": one_of("variational", "fitc"),
-        "hyperparameters": one_of("type-II", "fixed"),
+        "hyperparameters": one_of("type-II", "fixed", "integrated"),
         "mean": one_of("constant", "zero", "linear"),
         "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
     }
@@ -162,20 +177,55 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         kernel = self._kernel(rows)
         absolute = _noise_is_given(kernel, rows)
         sparse = SparseRows(rows.x, rows.y, rows.frequency, rows.variance)
-        kernel, points, self.n_iter_ = self._learn(kernel, sparse, absolute)
-        self._keep(
-            start_sparse(
-                kernel,
-                points,
-                sparse,
-                self.mean,
-                fitc=self.method == "fitc",
-                absolute=absolute,
-            ),
-            rows.fingerprint,
+        kernel, points, self.n_iter_, told = self._learn(kernel, sparse, absolute)
+        solve = partial(
+            _solve,
+            points=points,
+            rows=sparse,
+            mean=self.mean,
+            fitc=self.method == "fitc",
+            absolute=absolute,
         )
+        free = free_parameters(kernel, self.fixed)
+        if self.hyperparameters == "integrated" and free.any():
+            self._integrate(kernel, sparse, solve, free, rows.fingerprint)
+        else:
+            self._keep(solve(kernel), rows.fingerprint, told)
         return self
 
+    def _integrate(
+        self,
+        kernel: Kernel,
+        rows: SparseRows,
+        solve: Callable[[Kernel], SolvedSparse],
+        free: Array,
+        fingerprint: Fingerprint,
+    ) -> None:
+        """Weigh parameters by how probable they are, for the points that are chosen."""
+        first = solve(kernel)
+        model, fitc = first.model, self.method == "fitc"
+        evidence = sparse_evidence(rows, model.mean, fitc, model.absolute)
+        bounds = default_bounds(kernel, rows.x, rows.y - model.mean.center)
+        found = integrate_parameters(
+            lambda one: evidence(one, model.points)[:2],
+            solve,
+            lambda score: self._search(score, kernel, bounds=bounds, fixed=self.fixed),
+            bounds,
+            free,
+        )
+        self._warn_unless_found(found.top)
+        self.n_iter_ += found.top.n_iter
+        self._belief = ProcessBelief(
+            found.models, found.solved, found.weights, model.absolute, True
+        )
+        self._fingerprint = fingerprint
+        self.kernel_, self.inducing_ = found.top.kernel, model.points
+        self.account_ = (*_told(first), found.account)
+        self.log_evidence_ = LogEvidence(
+            found.log_evidence, kind="laplace", of="y|X", fingerprint=fingerprint
+        )
+
+    @available_if(is_not_integrated)
     def partial_fit(
         self, X: Any, y: Any, sample_weight: Any = None, noise_variance: Any = None
     ) -> Self:
@@ -183,16 +233,18 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
 
         Where both were given from the start it is the same as one fit to all rows.
         """
-        known: SparseProcess | None = self.__dict__.get("_process")
-        if known is None:
+        if "_belief" not in self.__dict__:
             return self.fit(X, y, sample_weight, noise_variance)
+        known = self._process
         rows = self._read(X, y, sample_weight, noise_variance, reset=False)
         if known.model.absolute != _noise_is_given(known.model.kernel, rows):
             raise ValueError("noise_variance must be given for all rows, as it was before")
         sparse = SparseRows(rows.x, rows.y, rows.frequency, rows.variance)
-        self._keep(known.extended(sparse), self._fingerprint.merge(rows.fingerprint))
+        fingerprint = self._fingerprint.merge(rows.fingerprint)
+        self._keep(known.extended(sparse).solve(), fingerprint, self._found)
         return self
 
+    @available_if(is_not_integrated)
     def merge(self, other: SparseGaussianProcessRegressor) -> SparseGaussianProcessRegressor:
         """Return the model that has seen the rows of both, which have one kernel and the same points."""
         check_is_fitted(self)
@@ -204,8 +256,14 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         copy_columns(self, both)
         both.n_iter_ = self.n_iter_
         fingerprint = self._fingerprint.merge(other._fingerprint)
-        both._keep(self._process.merge(other._process), fingerprint)
+        both._keep(self._process.merge(other._process).solve(), fingerprint, self._found)
         return both
+
+    @property
+    def _process(self) -> SparseProcess:
+        """The one process that there is."""
+        process: SparseProcess = self._belief.processes[0].process
+        return process
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, *, reset: bool
@@ -231,35 +289,48 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             )
         return self.kernel
 
-    def _learn(self, kernel: Kernel, rows: SparseRows, absolute: bool) -> tuple[Kernel, Array, int]:
-        """Return the kernel, its points, and how many evaluations they took."""
+    def _learn(
+        self, kernel: Kernel, rows: SparseRows, absolute: bool
+    ) -> tuple[Kernel, Array, int, tuple[str, ...]]:
+        """Return the kernel, its points, how many evaluations they took, and the same in words."""
         wanted = self._wanted(rows.x)
         if self.hyperparameters == "fixed" and not self.move_points:
             if isinstance(wanted, int):
                 wanted = choose_points(silenced(kernel), rows.x, wanted)
-            return kernel, wanted, 0
+            return kernel, wanted, 0, ()
         mean = mean_effects(self.mean, rows.x, rows.y, rows.frequency)
         search = partial(
-            maximize_evidence,
+            self._search,
             bounds=default_bounds(kernel, rows.x, rows.y - mean.center),
             fixed=kernel.parameter_names if self.hyperparameters == "fixed" else self.fixed,
-            restarts=int(self.restarts),
-            rng=self.random_state,
-            callback=self.callback,
         )
         evidence = sparse_evidence(rows, mean, self.method == "fitc", absolute)
         found, points = learn_sparse(
             kernel, wanted, evidence, search, rows.x, move=bool(self.move_points)
         )
+        self._warn_unless_found(found)
+        kept = kernel if self.hyperparameters == "fixed" else found.kernel
+        told = f"kernel and points of highest evidence after {found.n_iter} evaluations"
+        return kept, points, found.n_iter, (told,)
+
+    def _warn_unless_found(self, found: SearchedKernel) -> None:
         if not found.converged:
             warnings.warn(
                 f"{type(self).__name__} has not found the kernel of highest evidence in "
                 f"{found.n_iter} evaluations; fix some parameters, or begin with this kernel_",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        kept = kernel if self.hyperparameters == "fixed" else found.kernel
-        return kept, points, found.n_iter
+
+    def _search(self, objective: Objective, kernel: Kernel, **where: Any) -> SearchedKernel:
+        return maximize_evidence(
+            objective,
+            kernel,
+            restarts=int(self.restarts),
+            rng=self.random_state,
+            callback=self.callback,
+            **where,
+        )
 
     def _wanted(self, x: Array) -> Array | int:
         """Return the points, or how many."""
@@ -275,13 +346,15 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             )
         return points
 
-    def _keep(self, process: SparseProcess, fingerprint: Fingerprint) -> None:
-        weights = process.solve()
-        self._process, self._weights, self._fingerprint = process, weights, fingerprint
-        self.kernel_, self.inducing_ = process.model.kernel, process.model.points
-        kind: Kind = "estimate" if process.fitc else "bound"
+    def _keep(self, solved: SolvedSparse, fingerprint: Fingerprint, found: tuple[str, ...]) -> None:
+        model = solved.model
+        self._belief = ProcessBelief((model.kernel,), (solved,), np.ones(1), model.absolute, True)
+        self._fingerprint, self._found = fingerprint, found
+        self.kernel_, self.inducing_ = model.kernel, model.points
+        self.account_ = (*_told(solved), *found)
+        kind: Kind = "estimate" if self.method == "fitc" else "bound"
         self.log_evidence_ = LogEvidence(
-            weights.log_evidence,
+            solved.log_evidence,
             kind=kind if self.hyperparameters == "fixed" else "type-II",
             of="y|X",
             fingerprint=fingerprint,
@@ -291,15 +364,15 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the expected targets (N,), with ``return_std`` also their standard deviations."""
+        check_is_fitted(self)
         if not return_std:
-            check_is_fitted(self)
-            return self._process.predict(self._weights, check_inputs(self, X))[0]
+            return self._belief.mean(check_inputs(self, X))
         found = self.predict_dist(X)
-        return found.mean, found.std
+        return np.asarray(found.mean), np.asarray(found.std)
 
     def predict_dist(
         self, X: Any, *, joint: bool = False, noise: bool = True, noise_variance: Any = None
-    ) -> Normal | MvNormal:
+    ) -> Any:
         """Return the distribution of the targets.
 
         Parameters
@@ -311,27 +384,75 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             False leaves the noise out: the distribution of the function itself.
         noise_variance : (N,), optional
             Of the noise of each row, relative to that of the kernel; absolute where it has none.
+
+        Returns
+        -------
+        Normal or MvNormal
+        Mixture
+            Of these, for hyperparameters="integrated".
         """
         check_is_fitted(self)
-        x, process = check_inputs(self, X), self._process
-        added = self._noise(x, noise_variance) if noise else np.zeros(len(x))
-        mean, variance = process.predict(self._weights, x)
-        if not joint:
-            return Normal(mean, variance=np.maximum(variance + added, np.finfo(float).tiny))
-        return MvNormal(mean, cov=process.covariance(self._weights, x) + np.diag(added))
+        x, level = check_inputs(self, X), (None if noise else 0.0)
+        if noise and noise_variance is not None:
+            level = check_noise_variance(noise_variance, len(x))
+        return self._belief.predict_jointly(x, level) if joint else self._belief.predict(x, level)
 
-    def sample_functions(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
+    def sample_functions(self, X: Any, size: int = 1, random_state: Seed = None) -> Array:
         """Draw functions from the posterior and return their values at X, (S, N)."""
-        drawn = self.predict_dist(X, joint=True, noise=False)
-        return np.asarray(drawn.sample(size, rng=as_generator(rng)))
+        check_is_fitted(self)
+        return self._belief.sample(check_inputs(self, X), size, as_generator(random_state))
 
-    def _noise(self, x: Array, noise_variance: Any) -> Array:
-        model = self._process.model
-        given = None if noise_variance is None else check_noise_variance(noise_variance, len(x))
-        if model.absolute:
-            return np.zeros(len(x)) if given is None else given
-        own = noise_variances(model.kernel, x, False)
-        return own if given is None else own * given
+    def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
+        """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""
+        check_is_fitted(self)
+        return self._belief.sample_targets(check_inputs(self, X), size, as_generator(rng))
+
+    def effects(self, X: Any) -> list[Effect]:
+        """Return what is believed of the mean, if there is one, and of each summand of the kernel.
+
+        Their means add up to that of the function; their beliefs depend on each other.
+        """
+        check_is_fitted(self)
+        return self._belief.effects(check_inputs(self, X))
+
+    @available_if(kernel_is_kept)
+    def leave_one_out_log_density(
+        self, X: Any, y: Any, sample_weight: Any = None, noise_variance: Any = None
+    ) -> Array:
+        """Return ln p(y_n | all other rows) of the rows that the model was fitted to, (N,).
+
+        Weights are those of the fit; one of the copies of a row is left out. For the points and the level that all rows have given; not offered where these have chosen the
+        parameters of the kernel.
+        """
+        check_is_fitted(self)
+        rows = self._read(X, y, sample_weight, noise_variance, reset=False)
+        if self._fingerprint != rows.fingerprint:
+            raise ValueError(
+                "X, y and sample_weight must be those that the model was fitted to: only these rows can be "
+                "left out"
+            )
+        asked = SparseRows(rows.x, rows.y, None, rows.variance)
+        logs = []
+        for process in self._belief.processes:
+            mean, variance = process.left_out(asked)
+            logs.append(Normal(mean[:, 0], variance=variance).log_prob(rows.y))
+        return self._belief.weigh_left_out(logs)
+
+
+def _solve(
+    kernel: Kernel, points: Array, rows: SparseRows, mean: str, fitc: bool, absolute: bool
+) -> SolvedSparse:
+    return start_sparse(kernel, points, rows, mean, fitc=fitc, absolute=absolute).solve()
+
+
+def _told(solved: SolvedSparse) -> tuple[str, ...]:
+    """Return how a function was found, in words."""
+    method = "FITC" if solved.process.fitc else "collapsed bound"
+    rows, points = solved.process.sums.rows, len(solved.model.points)
+    told = [f"{method} of {rows:g} rows through {points} points, O(N M²)"]
+    if solved.jitter:
+        told.append(f"jitter {solved.jitter:.3g} on the diagonal: without it k(U) is not definite")
+    return tuple(told)
 
 
 def _noise_is_given(kernel: Kernel, rows: Rows) -> bool:

@@ -53,24 +53,27 @@ class _Roughened(Protocol):
 
 
 def averaged_likelihood(
-    likelihood: Likelihood, variance: Array, digits: float = _DIGITS
+    likelihood: Likelihood, variance: Array, digits: float = _DIGITS, *, singularity: float = np.pi
 ) -> Likelihood:
     """Return the mean of log likelihoods over predictors with these variances, and its derivatives.
 
     Parameters
     ----------
     likelihood : callable
-        Whose log has no singularity much nearer to the real line than π, such as a logistic one.
     variance : (N,)
     digits : float
         Of the means.
+    singularity : float
+        How far the nearest singularity of the log likelihood is from the real line; of a logistic one
+        that is π.
     """
     std, places = np.sqrt(variance), np.arange(len(variance))
+    unit = np.pi / singularity
 
     def average(eta: Array, shape: float, rows: Rows) -> Curve:
         spread, place = std[rows], places[rows]
         means = np.empty((3, len(eta)))
-        for some, z, weights in rules_by_width(spread, np.pi, digits):
+        for some, z, weights in rules_by_width(unit * spread, np.pi, digits):
             at = eta[some, None] + spread[some, None] * z
             curve = likelihood(at.ravel(), shape, np.repeat(place[some], len(z)))
             for mean, values in zip(means, curve[:3], strict=True):
@@ -121,8 +124,8 @@ def fit_normal_bound(
         change = mode.precision - precision
         step = float(np.abs((mode.point - mean) / np.sqrt(np.diagonal(cov))).max())
         progress.note(max(step, abs(float((change * cov).sum()))))
-        mean, precision = mode.point, precision + progress.damping * change
-        cov = _inverse(precision)
+        mean = mode.point
+        precision, cov = _moved(precision, progress.damping * change)
     bound, _ = density_of(cov).value_and_gradient(mean)  # includes −½(m − m₀)ᵀΛ₀(m − m₀)
     bound += 0.5 * float(np.log(prior_precision).sum() + np.linalg.slogdet(cov)[1])
     bound += 0.5 * float(len(mean) - prior_precision @ np.diagonal(cov))
@@ -166,6 +169,18 @@ def find_mean(
     else:
         mode = find_mode(density, start, tol=tol, near=near, **limits)
     return mode._replace(precision=density.curvature(mode.point)) if mode.converged else mode
+
+
+def _moved(precision: Array, change: Array) -> tuple[Array, Array]:
+    """Return a precision moved by as much of a change as it stays definite by, and its inverse.
+
+    That is all of it where likelihoods are log-concave.
+    """
+    while True:
+        try:
+            return precision + change, _inverse(precision + change)
+        except np.linalg.LinAlgError:
+            change = 0.5 * change
 
 
 def _inverse(precision: Array) -> Array:

@@ -12,20 +12,41 @@ Reference: C. Rasmussen & C. Williams, "Gaussian processes for machine learning"
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from posteriori.inference.processes.search_bounds import SearchBounds
-from posteriori.kernels.kernel import Kernel
 from posteriori.numerics.lazy import optimize
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
-__all__ = ["Objective", "SearchedKernel", "maximize_evidence"]
+__all__ = [
+    "Objective",
+    "Parametrized",
+    "SearchedKernel",
+    "free_parameters",
+    "maximize_evidence",
+]
+
+
+class Parametrized(Protocol):
+    """A kernel, or a kernel with what is learned beside it."""
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of what is learned."""
+
+    @property
+    def log_parameters(self) -> Array:
+        """Its logarithms."""
+
+    def with_log_parameters(self, values: Any) -> Self:
+        """Return the same with other parameters."""
+
 
 #: From a kernel to its log evidence and the gradient of that in ``kernel.log_parameters``.
-Objective = Callable[[Kernel], tuple[float, Array]]
+Objective = Callable[[Any], tuple[float, Array]]
 
 #: Slopes below this, in nats for a factor e, end an ascent; so do gains of this share of the evidence.
 _FLAT, _ROUNDING = 1e-3, 1e-10
@@ -39,7 +60,7 @@ class SearchedKernel(NamedTuple):
 
     Attributes
     ----------
-    kernel : Kernel
+    kernel : Kernel or Parametrized
         The best that was found.
     log_evidence : float
         Its evidence.
@@ -51,7 +72,7 @@ class SearchedKernel(NamedTuple):
         The highest evidence so far, after each evaluation.
     """
 
-    kernel: Kernel
+    kernel: Any
     log_evidence: float
     n_iter: int
     converged: bool
@@ -60,7 +81,7 @@ class SearchedKernel(NamedTuple):
 
 def maximize_evidence(
     objective: Objective,
-    kernel: Kernel,
+    kernel: Parametrized,
     *,
     bounds: SearchBounds,
     fixed: Sequence[str] = (),
@@ -74,7 +95,7 @@ def maximize_evidence(
     ----------
     objective : callable
         From a kernel to its log evidence and the gradient in ``kernel.log_parameters``.
-    kernel : Kernel
+    kernel : Kernel or Parametrized
         Where the search begins, unless what is usual for the data explains them better.
     bounds : SearchBounds
     fixed : sequence of str
@@ -115,7 +136,7 @@ def maximize_evidence(
     return SearchedKernel(*search.best, len(search.trace), search.converged, tuple(search.trace))
 
 
-def free_parameters(kernel: Kernel, fixed: Sequence[str]) -> Array:
+def free_parameters(kernel: Parametrized, fixed: Sequence[str]) -> Array:
     """Return which parameters are learned, (P,) of bool, or say which name does not exist."""
     names = kernel.parameter_names
     free = np.ones(len(names), dtype=bool)
@@ -134,10 +155,12 @@ class _Enough(Exception):  # noqa: N818  # no error: the callback's answer
 class _Search:
     """Asks for evidence, and keeps the best; of the last few points it remembers the answer."""
 
-    def __init__(self, objective: Objective, kernel: Kernel, free: Array, callback: Any) -> None:
+    def __init__(
+        self, objective: Objective, kernel: Parametrized, free: Array, callback: Any
+    ) -> None:
         self.objective, self.kernel, self.free, self.callback = objective, kernel, free, callback
         self.own = kernel.log_parameters
-        self.best: tuple[Kernel, float] | None = None
+        self.best: tuple[Any, float] | None = None
         self.converged = not free.any()
         self.climbed = False
         self.trace: list[float] = []

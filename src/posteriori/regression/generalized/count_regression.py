@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.distributions.counts.negative_binomial import NegativeBinomial
-from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.count_targets import check_counts
 from posteriori.estimators.estimator_rows import Rows
@@ -25,7 +23,8 @@ from posteriori.inference.predictors.curves.count_curves import (
     negative_binomial_curve,
     poisson_curve,
 )
-from posteriori.numerics.calculus.level_off import level_off, levelled_mean, levelled_spread
+from posteriori.inference.predictors.curves.predicted_counts import count_member, count_width
+from posteriori.numerics.calculus.level_off import levelled_mean
 from posteriori.numerics.types import Array
 from posteriori.regression.generalized.generalized_regression import GeneralizedRegression
 
@@ -34,9 +33,6 @@ __all__ = [
     "NegativeBinomialRegression",
     "PoissonRegression",
 ]
-
-#: How far η moves where its mean levels off until that has another slope, and where that begins.
-_BEND, _NEAR = 0.25, 1.0
 
 
 class CountRegression(GeneralizedRegression):
@@ -48,12 +44,8 @@ class CountRegression(GeneralizedRegression):
     # -- what a family states ----------------------------------------------------------------
 
     @abstractmethod
-    def _log_mean_width(self, log_mean: Array, log_shape: Array) -> Array:
-        """Return how far a log mean must move to change the distribution of the count."""
-
-    @abstractmethod
-    def _counts(self, mean: Array, log_shape: Array, spread: Array) -> Any:
-        """Return the distribution of counts whose means vary, by so much of their squared average."""
+    def _log_count(self, log_shape: Array) -> Array:
+        """Return ln r of negative binomial counts; infinity where they are Poisson."""
 
     # -- what all have -----------------------------------------------------------------------
 
@@ -76,18 +68,10 @@ class CountRegression(GeneralizedRegression):
         return rows
 
     def _width(self, eta: Array, log_shape: Array) -> Array:
-        log_mean = level_off(eta, self._log_top)
-        width = self._log_mean_width(log_mean, log_shape)
-        return np.where(eta > self._log_top - _NEAR, np.minimum(width, _BEND), width)
+        return count_width(eta, self._log_count(log_shape), self._log_top)
 
     def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
-        mean, spread = np.exp(level_off(eta, self._log_top)), np.zeros_like(eta)
-        blurred = np.broadcast_to(blur > 0, eta.shape)
-        if blurred.any():
-            at, variance = eta[blurred], np.broadcast_to(blur, eta.shape)[blurred]
-            mean[blurred] = levelled_mean(at, variance, self._log_top)
-            spread[blurred] = levelled_spread(at, variance, self._log_top)
-        return self._counts(np.maximum(mean, np.exp(-LARGEST)), log_shape, spread)
+        return count_member(eta, self._log_count(log_shape), blur, self._log_top)
 
     def _mean_of(self, eta: Normal) -> Array:
         return levelled_mean(eta.mean, eta.variance, self._log_top)
@@ -147,13 +131,8 @@ class PoissonRegression(CountRegression):
     def _likelihood(self, y: Array) -> Any:
         return poisson_curve(y)
 
-    def _log_mean_width(self, log_mean: Array, log_shape: Array) -> Array:
-        return np.exp(-0.5 * np.clip(log_mean, 0.0, LARGEST))
-
-    def _counts(self, mean: Array, log_shape: Array, spread: Array) -> Any:
-        if not np.any(spread):
-            return Poisson(mean)
-        return NegativeBinomial(1.0 / np.maximum(spread, 1e-12), mean=mean)  # a rate that varies
+    def _log_count(self, log_shape: Array) -> Array:
+        return np.full_like(log_shape, np.inf)
 
 
 class DispersedRegression(CountRegression):
@@ -169,13 +148,8 @@ class DispersedRegression(CountRegression):
     def _likelihood(self, y: Array) -> Any:
         return negative_binomial_curve(y)
 
-    def _log_mean_width(self, log_mean: Array, log_shape: Array) -> Array:
-        counted = np.exp(-np.clip(log_mean, 0.0, LARGEST))
-        return np.sqrt(counted + np.exp(-np.maximum(log_shape, 0.0)))
-
-    def _counts(self, mean: Array, log_shape: Array, spread: Array) -> Any:
-        own = np.exp(-log_shape)  # of two factors of mean 1: (1 + own)(1 + spread) − 1
-        return NegativeBinomial(1.0 / (own + spread * (1.0 + own)), mean=mean)
+    def _log_count(self, log_shape: Array) -> Array:
+        return log_shape
 
 
 class NegativeBinomialRegression(DispersedRegression):

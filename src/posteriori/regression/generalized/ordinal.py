@@ -25,13 +25,13 @@ from posteriori.estimators.linear_predictor import LearnedWeights, LinearPredict
 from posteriori.estimators.standardized import standardize
 from posteriori.inference.predictors.curves.ordered_curves import (
     log_probability_between,
+    ordered_probabilities,
     ordered_rows,
 )
 from posteriori.inference.predictors.generalized_linear import weighted_gram
 from posteriori.inference.predictors.mode_finding import find_mode
 from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_belief
 from posteriori.numerics.blocks.block_sizes import rows_per_block
-from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 from posteriori.regression.generalized.ordered_normals import log_probability_of_order
@@ -128,11 +128,7 @@ class OrdinalRegression(ClassifierMixin, LinearPredictorEstimator):
         centre = mean[d:] - (z @ mean[:d])[:, None]
         variance = np.diagonal(cov)[d:] - 2.0 * z @ cov[:d, d:]
         variance = variance + ((z @ cov[:d, :d]) * z).sum(axis=1)[:, None]
-        at, weights, blur = predictor_nodes(centre, np.sqrt(np.maximum(variance, 0.0)), np.ones(1))
-        below = special.expit(at / np.sqrt(1.0 + np.pi / 8.0 * blur[..., None])) @ weights
-        edges = np.pad(below, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
-        p = np.maximum(np.diff(edges, axis=1), 0.0)
-        return Categorical(p / p.sum(axis=1, keepdims=True))
+        return Categorical(ordered_probabilities(centre, variance))
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the categories, (N, K)."""

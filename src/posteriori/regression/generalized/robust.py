@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.distributions.numbers.student_t import StudentT
-from posteriori.distributions.row_fits import weighted_median
 from posteriori.estimators.estimator_rows import Rows
 from posteriori.estimators.parameters import ABOVE_ZERO
 from posteriori.inference.effects.bordered import Bordered
-from posteriori.inference.predictors.curves.student_curves import student_curve, student_scale
+from posteriori.inference.predictors.curves.student_curves import (
+    median_and_distance,
+    student_curve,
+    student_member,
+    student_scale,
+)
 from posteriori.inference.predictors.generalized_linear import LinearPredictor, posterior_mode
 from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
@@ -95,7 +98,7 @@ class RobustRegression(GeneralizedRegression):
         return float(self._scale(self._weights.mean[-1]))
 
     def _centre(self, rows: Rows) -> tuple[float, float, float]:
-        level, spread = _level_and_spread(rows)
+        level, spread = median_and_distance(rows.y, rows.frequency)
         self._finest = _RESOLUTION * spread
         return level, spread, float(np.log(spread))
 
@@ -149,10 +152,7 @@ class RobustRegression(GeneralizedRegression):
         return np.broadcast_to(self._scale(log_shape), eta.shape)
 
     def _member(self, eta: Array, log_shape: Array, blur: Array) -> Any:
-        scale = np.sqrt(self._scale(log_shape) ** 2 + blur)
-        if np.isinf(self.dof):
-            return Normal(eta, variance=scale**2)
-        return StudentT(self.dof, eta, scale=scale)
+        return student_member(eta, self._scale(log_shape), self.dof, blur)
 
     def _mean_of(self, eta: Normal) -> Array:
         return np.asarray(eta.mean)
@@ -208,13 +208,3 @@ def _bent(mode: Mode, place: int, bend: float) -> Mode:
 
 def _diagonal(precision: Any) -> Array:
     return precision.diagonal if isinstance(precision, Bordered) else np.diagonal(precision)
-
-
-def _level_and_spread(rows: Rows) -> tuple[float, float]:
-    """Return the median and the median distance from it, or a larger number where that is 0."""
-    f = np.ones(len(rows.y)) if rows.frequency is None else rows.frequency
-    share = f / f.sum()
-    level = float(weighted_median(rows.y, share))
-    distances = np.abs(rows.y - level)
-    found = (weighted_median(distances, share), share @ distances, np.abs(rows.y).max(), 1.0)
-    return level, next(float(value) for value in found if value > 0)

@@ -25,15 +25,15 @@ CODES = np.array([0, 2, 1])
 LEVEL = np.log(COUNTS.mean())
 TARGETS = {
     "poisson": (
-        count_targets(COUNTS),
+        count_targets(COUNTS, level=LEVEL),
         lambda f: stats.poisson.pmf(COUNTS, np.exp(LEVEL + f)),
     ),
     "negative binomial": (
-        count_targets(COUNTS, log_count=np.log(2.0)),
+        count_targets(COUNTS, level=LEVEL, log_count=np.log(2.0)),
         lambda f: stats.nbinom.pmf(COUNTS, 2.0, 2.0 / (2.0 + np.exp(LEVEL + f))),
     ),
     "student-t": (
-        robust_targets(COUNTS, np.log(0.8)),
+        robust_targets(COUNTS, level=1.0, log_scale=np.log(0.8), dof=4.0),
         lambda f: stats.t.pdf(COUNTS, 4.0, 1.0 + f, 0.8),
     ),
     "ordinal": (

@@ -12,10 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.predictors.generalized_linear import Curve, Likelihood
+from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 
-__all__ = ["OrderedRows", "log_probability_between", "ordered_curve", "ordered_rows"]
+__all__ = [
+    "OrderedRows",
+    "log_probability_between",
+    "ordered_curve",
+    "ordered_probabilities",
+    "ordered_rows",
+]
 
 
 class OrderedRows(NamedTuple):
@@ -75,3 +82,20 @@ def ordered_curve(codes: Any, thresholds: Array) -> Likelihood:
         return Curve(row.value, -(row.above + row.below), row.bend_above + row.bend_below)
 
     return curve
+
+
+def ordered_probabilities(centre: Array, variance: Array) -> Array:
+    """Return the probabilities of K categories, (N, K), of thresholds that are known roughly.
+
+    The probability of a category or a lower one is the mean of σ(c − η) over a normal c − η.
+
+    Parameters
+    ----------
+    centre, variance : (N, K − 1)
+        Of the distances c − η of thresholds from predictors.
+    """
+    at, weights, blur = predictor_nodes(centre, np.sqrt(np.maximum(variance, 0.0)), np.ones(1))
+    below = special.expit(at / np.sqrt(1.0 + np.pi / 8.0 * blur[..., None])) @ weights
+    edges = np.pad(below, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
+    p = np.maximum(np.diff(edges, axis=1), 0.0)
+    return np.asarray(p / p.sum(axis=1, keepdims=True))

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.numbers.student_t import StudentT
+from posteriori.distributions.row_fits import weighted_median
 from posteriori.inference.predictors.generalized_linear import Curve, Likelihood, ShapeCurve
 from posteriori.numerics.special import log_gamma_ratio
 from posteriori.numerics.types import Array
 
-__all__ = ["student_curve", "student_scale"]
+__all__ = ["median_and_distance", "student_curve", "student_member", "student_scale"]
 
 #: Log scales beyond this are taken as this: the square of their exponential is still a number.
 _LARGEST = 300.0
@@ -50,6 +53,30 @@ def student_curve(y: Array, dof: float, resolution: float) -> Likelihood:
         return Curve(value, weight * z / s, weight * (2.0 * inner - 1.0) / s**2, shape)
 
     return curve
+
+
+def student_member(eta: Array, scale: Any, dof: Any, blur: Array) -> Any:
+    """Return the distribution of targets with centres N(η, blur): normal where all dof are infinite."""
+    width = np.sqrt(np.square(scale) + blur)
+    if np.all(np.isinf(dof)):
+        return Normal(eta, variance=width**2)
+    return StudentT(dof, eta, scale=width)
+
+
+def median_and_distance(y: Array, frequency: Array | None = None) -> tuple[float, float]:
+    """Return the median and the median distance from it, or a larger number where that is 0.
+
+    Examples
+    --------
+    >>> median_and_distance(np.array([1.0, 2.0, 2.5, 3.0, 90.0]))
+    (2.5, 0.5)
+    """
+    f = np.ones(len(y)) if frequency is None else frequency
+    share = f / f.sum()
+    level = float(weighted_median(y, share))
+    distances = np.abs(y - level)
+    found = (weighted_median(distances, share), share @ distances, np.abs(y).max(), 1.0)
+    return level, next(float(value) for value in found if value > 0)
 
 
 def _exp(log_scale: Any) -> Any:

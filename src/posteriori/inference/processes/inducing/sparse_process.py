@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.statistics import Moments
+from posteriori.inference.processes.dense_process import Moments as Values
 from posteriori.inference.processes.inducing.inducing_bound import induced_evidence
 from posteriori.inference.processes.inducing.inducing_features import InducingFeatures, SparseRows
 from posteriori.inference.processes.inducing.inducing_points import choose_points
@@ -22,15 +23,26 @@ from posteriori.inference.processes.inducing.inducing_statistics import (
     InducedWeights,
     add_up_rows,
     over_blocks,
+    row_noise,
 )
 from posteriori.inference.processes.kernel_search import SearchedKernel
 from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
-from posteriori.inference.processes.noise_parts import silenced
+from posteriori.inference.processes.noise_parts import silenced, summands
 from posteriori.kernels.kernel import Kernel
 from posteriori.numerics.lazy import optimize
 from posteriori.numerics.types import Array
 
-__all__ = ["SparseProcess", "learn_sparse", "move_points", "start_sparse"]
+__all__ = [
+    "SolvedSparse",
+    "SparseProcess",
+    "learn_sparse",
+    "move_points",
+    "sparse_evidence",
+    "start_sparse",
+]
+
+#: A row takes at most all but this share of what is known of its function.
+_KNOWN = 1e-12
 
 #: Most evaluations while points move.
 _MOST = 60
@@ -59,9 +71,9 @@ class SparseProcess(NamedTuple):
     sums: InducedStatistics
     moments: Moments
 
-    def solve(self) -> InducedWeights:
-        """Return the posterior of the features' weights."""
-        return InducedWeights.of(self.sums.around(self.model.mean))
+    def solve(self) -> SolvedSparse:
+        """Return what is known of the function after the rows."""
+        return SolvedSparse(self, InducedWeights.of(self.sums.around(self.model.mean)))
 
     def extended(self, rows: SparseRows) -> SparseProcess:
         """Return the process after further rows: the same as after all of them at once."""
@@ -72,25 +84,6 @@ class SparseProcess(NamedTuple):
         """Return the process that has seen the rows of both."""
         return self._with(self.sums.merge(other.sums), self.moments.merge(other.moments))
 
-    def predict(self, weights: InducedWeights, X: Array) -> tuple[Array, Array]:
-        """Return means and variances of the function at points, (S,) each."""
-
-        def of_block(block: SparseRows) -> tuple[Array, Array]:
-            return weights.moments(self.model.of(block.x))
-
-        made = over_blocks(of_block, SparseRows(X, X[:, 0]), self.model.size)
-        mean, variance = (np.concatenate(one) for one in zip(*made, strict=True))
-        return self.model.mean.center + mean, variance
-
-    def covariance(self, weights: InducedWeights, X: Array) -> Array:
-        """Return the covariance of the function's values at points, (S, S)."""
-        seen = self.model.of(X)
-        phi = seen.features[:, : len(self.model.points)]
-        spread = seen.features @ weights.root.T
-        cov = self.model.function.evaluate(X, X) - phi @ phi.T + spread @ spread.T
-        cov[np.diag_indices(len(X))] = seen.rest + np.einsum("np,np->n", spread, spread)
-        return 0.5 * (cov + cov.T)
-
     def _with(self, sums: InducedStatistics, moments: Moments) -> SparseProcess:
         measured = self._measured_as(_mean_of(self.mean_kind, moments))
         return self._replace(model=measured, sums=sums, moments=moments)
@@ -98,6 +91,87 @@ class SparseProcess(NamedTuple):
     def _measured_as(self, mean: MeanEffects) -> InducingFeatures:
         old = self.model
         return InducingFeatures(old.kernel, old.points, mean, absolute=old.absolute)
+
+
+class SolvedSparse(NamedTuple):
+    """What is known of a function after rows.
+
+    Attributes
+    ----------
+    process : SparseProcess
+    weights : InducedWeights
+        The posterior of the features' weights.
+    """
+
+    process: SparseProcess
+    weights: InducedWeights
+
+    @property
+    def model(self) -> InducingFeatures:
+        """Kernel, points and mean."""
+        return self.process.model
+
+    @property
+    def log_evidence(self) -> float:
+        """The bound, or FITC's evidence."""
+        return self.weights.log_evidence
+
+    @property
+    def jitter(self) -> float:
+        """What was added to the diagonal of the points' covariance."""
+        return self.model.jitter
+
+    def predict(self, X: Array) -> Values:
+        """Return means and variances of the function at points."""
+
+        def of_block(block: SparseRows) -> tuple[Array, Array]:
+            return self.weights.moments(self.model.of(block.x))
+
+        made = over_blocks(of_block, SparseRows(X, X[:, 0]), self.model.size)
+        mean, variance = (np.concatenate(one) for one in zip(*made, strict=True))
+        return Values((self.model.mean.center + mean)[:, None], variance)
+
+    def covariance(self, X: Array) -> Array:
+        """Return the covariance of the function's values at points, (S, S)."""
+        seen = self.model.of(X)
+        phi = seen.features[:, : len(self.model.points)]
+        spread = seen.features @ self.weights.root.T
+        cov = self.model.function.evaluate(X, X) - phi @ phi.T + spread @ spread.T
+        cov[np.diag_indices(len(X))] = seen.rest + np.einsum("np,np->n", spread, spread)
+        return 0.5 * (cov + cov.T)
+
+    def effects(self, X: Array) -> list[Values]:
+        """Return moments of the mean, if there is one, and of each summand of the kernel.
+
+        A summand g has features φ = L⁻¹cov(f(U), g(x)) of its own, and what these leave open.
+        """
+        model, (mean, root, _) = self.model, self.weights
+        first, columns, found = len(model.points), model.mean.columns(X), []
+        if columns.shape[1]:
+            spread = columns @ root[:, first:].T
+            level = model.mean.center + columns @ mean[first:]
+            found.append(Values(level[:, None], np.einsum("np,np->n", spread, spread)))
+        for part in summands(model.kernel):
+            phi = part.evaluate(X, model.points) @ model.inverse.T
+            spread = phi @ root[:, :first].T
+            rest = np.maximum(part.diagonal(X) - np.einsum("nm,nm->n", phi, phi), 0.0)
+            variance = rest + np.einsum("np,np->n", spread, spread)
+            found.append(Values((phi @ mean[:first])[:, None], variance))
+        return found
+
+    def left_out(self, rows: SparseRows) -> Values:
+        r"""Return moments of the targets of rows that were seen, each given all others.
+
+        With :math:`h = \phi^\top B^{-1}\phi/d` the leverage of one row, they are
+        :math:`y - (y - \hat y)/(1 - h)` and :math:`d/(1 - h)`, and what the points leave open in the bound.
+        """
+        seen = self.model.of(rows.x)
+        d = row_noise(self.model, rows, seen, self.process.fitc)
+        spread = seen.features @ self.weights.root.T
+        left = np.maximum(1.0 - np.einsum("np,np->n", spread, spread) / d, _KNOWN)
+        gap = rows.y - self.model.mean.center - seen.features @ self.weights.mean
+        open_ = 0.0 if self.process.fitc else seen.rest
+        return Values((rows.y - gap / left)[:, None], d / left + open_)
 
 
 def start_sparse(

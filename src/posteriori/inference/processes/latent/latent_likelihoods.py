@@ -71,6 +71,8 @@ class SingleLatent:
         How often each row counts.
     log_shape : float
         That of the family, where it has one.
+    singularity : float
+        How far the nearest singularity of log densities is from the real line.
     """
 
     size = 1
@@ -81,9 +83,10 @@ class SingleLatent:
         tilt: Tilt | None = None,
         frequency: Array | None = None,
         log_shape: float = 0.0,
+        singularity: float = np.pi,
     ) -> None:
         self.curve, self.tilt, self.log_shape = curve, tilt, log_shape
-        self.frequency = frequency
+        self.frequency, self.singularity = frequency, singularity
 
     def density(self, x: Array, cov: Array | None = None) -> LinearPredictor:
         """Return the log posterior of weights of rows x (N, N)."""
@@ -97,6 +100,17 @@ class SingleLatent:
         curve = self._plain(variance)(eta[:, 0], 0.0, _ALL)
         f = 1.0 if self.frequency is None else self.frequency
         return Bends((f * curve.slope)[:, None], (f * curve.curvature)[:, None, None])
+
+    def log_mass(self, eta: Array, variance: Array | None = None) -> float:
+        """Return Σ ln p of rows at predictors (N,), means over variances if these are given."""
+        value = self._plain(variance)(eta, 0.0, _ALL).value
+        return float(value.sum() if self.frequency is None else self.frequency @ value)
+
+    def cavity_mass(self, mean: Array, variance: Array) -> float:
+        """Return Σ ln Z of rows under normal cavities, (N,) each."""
+        assert self.tilt is not None  # expectation propagation has asked for it
+        log_z = self.tilt(mean, variance)[0]
+        return float(log_z.sum() if self.frequency is None else self.frequency @ log_z)
 
     def sites(self, x: Array, mean: Array, cov: Array) -> tuple[SitePredictors, Tilt, Sites]:
         """Return what expectation propagation begins with: the curvature at the mean."""
@@ -114,7 +128,9 @@ class SingleLatent:
         def curve(eta: Array, _: float, rows: Any) -> Curve:
             return Curve(*self.curve(eta, self.log_shape, rows)[:3])
 
-        return curve if variance is None else averaged_likelihood(curve, variance)
+        if variance is None:
+            return curve
+        return averaged_likelihood(curve, variance, singularity=self.singularity)
 
 
 class SoftmaxLatent:

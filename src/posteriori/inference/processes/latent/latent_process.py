@@ -24,7 +24,11 @@ from posteriori.inference.predictors.expectation_propagation import fit_sites
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.inference.predictors.normal_bound import fit_normal_bound
 from posteriori.inference.predictors.weight_belief import WeightBelief, evidence_at
-from posteriori.inference.processes.latent.latent_likelihoods import Bends, LatentLikelihood
+from posteriori.inference.processes.latent.latent_likelihoods import (
+    Bends,
+    LatentLikelihood,
+    SingleLatent,
+)
 from posteriori.numerics.evidence import Kind
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.linalg import cholesky_jittered, triangular_inverse
@@ -37,6 +41,9 @@ KINDS: dict[str, Kind] = {"laplace": "laplace", "ep": "ep", "variational": "boun
 
 #: Predictors move by this to both sides for the slope of a curvature: it keeps nine digits.
 _STEP = 1e-4
+
+#: A cavity is at most so many times as wide as its belief is narrow.
+_KNOWN = 1e-9
 
 #: Rounds of the bound that expectation propagation of several classes begins with.
 _FEW = 3
@@ -62,6 +69,8 @@ class LatentFit(NamedTuple):
     converged : bool
     step : float
         How far the last step went, in standard deviations.
+    jitter : float
+        What was added to the diagonal of K; 0 where it was definite as it stood.
     """
 
     lower: Array
@@ -73,6 +82,7 @@ class LatentFit(NamedTuple):
     n_iter: int
     converged: bool
     step: float
+    jitter: float = 0.0
 
     @property
     def function(self) -> Array:
@@ -95,6 +105,50 @@ class LatentFit(NamedTuple):
         mean, spread = belief.several_predictors(x, size)
         rest = np.maximum(own - np.einsum("sn,sn->s", x, x), 0.0)
         return mean, spread + rest[:, None, None] * np.eye(size)
+
+    def covariance(self, cross: Array, own: Array) -> Array:
+        """Return the covariance of the function's values at new points, (M S, M S), predictor by predictor.
+
+        Parameters
+        ----------
+        cross : (N, S)
+            Covariances of rows and points.
+        own : (S, S)
+            Prior covariance of points.
+        """
+        x = scipy_linalg.solve_triangular(self.lower, cross, lower=True).T
+        n, size = len(self.lower), len(self.mean) // len(self.lower)
+        spread = np.vstack([x @ part for part in self.half.reshape(size, n, -1)])
+        return np.asarray(np.kron(np.eye(size), own - x @ x.T) + spread @ spread.T)
+
+    def cavities(self, frequency: Array | None = None) -> tuple[Array, Array]:
+        """Return means and variances (N,) of one predictor at each row, as all other rows have it.
+
+        With the share W and a of one of the row's copies its cavity is N(c − va, v), v = s/(1 − sW).
+        """
+        T = self._root()[0]
+        s, f = np.einsum("np,np->n", T, T), 1.0 if frequency is None else frequency
+        once = np.minimum(f, 1.0) / f  # a row that counts less than once is taken away as a whole
+        v = s / np.maximum(1.0 - s * once * self.bends.curvature[:, 0, 0], _KNOWN)
+        return self.function[:, 0] - v * once * self.bends.slope[:, 0], v
+
+    def standing_evidence(self, likelihood: SingleLatent, approximation: str) -> float:
+        r"""Return what, with this belief, has the slope of the evidence in the shape of a likelihood.
+
+        Expectation propagation and the bound are stationary in their beliefs: :math:`\sum\ln Z` of given
+        cavities, and :math:`\sum\langle\ln p\rangle`. Laplace's mode follows the likelihood, so that
+
+        .. math:: \sum\ln p(y\mid f) - \tfrac12\sum\Sigma_{nn}W_n + s^\top\Sigma\,\nabla\ln p(y\mid f) .
+        """
+        eta, T = self.function[:, 0], self._root()[0]
+        variance = np.einsum("np,np->n", T, T)
+        if approximation == "variational":
+            return likelihood.log_mass(eta, variance)
+        if approximation == "ep":
+            return likelihood.cavity_mass(*self.cavities(likelihood.frequency))
+        slope, curvature = likelihood.bends(eta[:, None])
+        follows = T @ (T.T @ self.turned[:, 0]) @ slope[:, 0]
+        return likelihood.log_mass(eta) - 0.5 * float(variance @ curvature[:, 0, 0]) + follows
 
     def kernel_pull(self) -> Array:
         """Return ∂ ln Z/∂K, (N, N), with which ``kernel.gradient`` gives the slope in ln θ."""
@@ -144,17 +198,19 @@ def fit_latent(
     -----
     Costs O(N³ M³) a Newton step, of which a few are needed.
     """
-    lower = cholesky_jittered(gram).lower
+    lower, jitter = cholesky_jittered(gram)
     first = np.zeros(likelihood.size * len(gram))
     if start is not None:
         first = scipy_linalg.solve_triangular(lower, start, lower=True).T.ravel()
     limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
     mode = find_mode(likelihood.density(lower), first, **limits)
     if approximation == "laplace":
-        return _laplace(lower, likelihood, mode)
-    if approximation == "variational":
-        return _bound(lower, likelihood, mode, limits)
-    return _sites(lower, likelihood, mode, limits)
+        fit = _laplace(lower, likelihood, mode)
+    elif approximation == "variational":
+        fit = _bound(lower, likelihood, mode, limits)
+    else:
+        fit = _sites(lower, likelihood, mode, limits)
+    return fit._replace(jitter=jitter)
 
 
 def _laplace(lower: Array, likelihood: LatentLikelihood, mode: Mode) -> LatentFit:

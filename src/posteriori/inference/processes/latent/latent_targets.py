@@ -1,8 +1,8 @@
 r"""Targets of regression that a function is behind: counts, noise with outliers, ordered categories.
 
-.. math:: \eta = g(\bar y) + f(x),\qquad f\sim GP
+.. math:: \eta = l + f(x),\qquad f\sim GP
 
-with the level that ignores all inputs, :math:`g(\bar y)`, taken off.
+with a level l such as the one that ignores all inputs.
 """
 
 from __future__ import annotations
@@ -23,16 +23,24 @@ from posteriori.inference.processes.latent.latent_likelihoods import SingleLaten
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 
-__all__ = ["count_targets", "ordered_targets", "robust_targets", "usual_thresholds"]
+__all__ = [
+    "count_targets",
+    "log_mean_level",
+    "ordered_targets",
+    "robust_targets",
+    "usual_thresholds",
+]
 
 #: Targets are taken as rounded to this share of the scale of their noise, which so never vanishes.
 _RESOLUTION = 1e-8
 
 
 def count_targets(
-    y: Array, frequency: Array | None = None, *, log_count: float | None = None
+    y: Array, frequency: Array | None = None, *, level: float, log_count: float | None = None
 ) -> SingleLatent:
     """Return counts around e^η: Poisson, or negative binomial with ln r.
+
+    Both are log-concave in η.
 
     Parameters
     ----------
@@ -40,33 +48,44 @@ def count_targets(
         Whole numbers >= 0.
     frequency : (N,), optional
         How often each row counts.
+    level : float
+        η where the function is 0.
     log_count : float, optional
         ln r; without it counts are Poisson.
     """
-    total = len(y) if frequency is None else float(frequency.sum())
-    level = float(np.log(np.average(y, weights=frequency) or 0.5 / total))  # none: half of one
     curve = poisson_curve(y) if log_count is None else negative_binomial_curve(y)
     moved = _around(curve, level)
     shape = 0.0 if log_count is None else float(log_count)
     return SingleLatent(moved, concave_tilt(moved, shape), frequency, shape)
 
 
+def log_mean_level(y: Array, frequency: Array | None = None) -> float:
+    """Return the logarithm of the mean of counts; as if there were half of one where there is none."""
+    total = len(y) if frequency is None else float(frequency.sum())
+    return float(np.log(np.average(y, weights=frequency) or 0.5 / total))
+
+
 def robust_targets(
-    y: Array, log_scale: float, frequency: Array | None = None, *, dof: float = 4.0
+    y: Array, frequency: Array | None = None, *, level: float, log_scale: float, dof: float
 ) -> SingleLatent:
     """Return targets with Student-t noise, which is not log-concave: for Laplace and the bound.
 
     Parameters
     ----------
     y : (N,)
+    frequency : (N,), optional
+    level : float
+        η where the function is 0.
     log_scale : float
         Of the noise.
-    frequency : (N,), optional
     dof : float
     """
-    level = float(np.median(y))
-    curve = student_curve(y, dof, _RESOLUTION * float(np.exp(log_scale)))
-    return SingleLatent(_around(curve, level), None, frequency, float(log_scale))
+    scale = float(np.exp(log_scale))
+    curve = student_curve(y, dof, _RESOLUTION * scale)
+    # 1 + z²/ν is 0 at z = ±i√ν
+    return SingleLatent(
+        _around(curve, level), None, frequency, float(log_scale), scale * float(np.sqrt(dof))
+    )
 
 
 def ordered_targets(codes: Any, thresholds: Array, frequency: Array | None = None) -> SingleLatent:
