@@ -12,6 +12,7 @@ from posteriori.gaussian_process.process_belief import ProcessBelief
 from posteriori.inference.processes.dense_process import DenseProcess, noise_variances
 from posteriori.inference.processes.forms.choosing import choose_form
 from posteriori.inference.processes.forms.process_form import ProcessForm
+from posteriori.inference.processes.gram_factor import GramFactor
 from posteriori.inference.processes.kernel_search import (
     Objective,
     SearchedKernel,
@@ -223,7 +224,7 @@ def extend_process(before: LearnedProcess, given: GivenRows, mean: str) -> Learn
     """Return what all rows say, with the kernel of earlier ones, from the factor of these."""
     problem = _pose(before.kernel, given, mean, before.rows)
     process = before.belief.processes[0]
-    if not isinstance(process, DenseProcess):
+    if not (isinstance(process, DenseProcess) and isinstance(process.factor, GramFactor)):
         return _at_one(problem, before.kernel, before.kind, before.n_iter, before.account[1:])
     solved = process.extended(problem.rows, problem.mean, problem.absolute)
     return _learned(problem, solved, before.kind, before.n_iter, before.account[1:])

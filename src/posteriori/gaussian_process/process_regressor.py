@@ -90,7 +90,8 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     Notes
     -----
     NaN in y is missing: its row says nothing. Rows with equal inputs are one row of the covariance, and
-    the evidence is that of all. Costs O(N³) for N distinct inputs, and one matrix of N² numbers.
+    the evidence is that of all. Costs O(N³) for N distinct inputs, and one matrix of N² numbers; less
+    where chains, grids or few features are found, which ``account_`` says.
 
     Examples
     --------
