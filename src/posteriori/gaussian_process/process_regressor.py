@@ -18,7 +18,8 @@ from sklearn.utils.metaestimators import available_if
 
 from posteriori.estimators.estimator_rows import check_inputs, check_noise_variance, check_rows
 from posteriori.estimators.parameters import Constraint, check_parameters, one_of
-from posteriori.gaussian_process.process_belief import Effect
+from posteriori.gaussian_process.coregionalised_outputs import extend_outputs, learn_outputs
+from posteriori.gaussian_process.process_belief import Effect, ProcessBelief
 from posteriori.gaussian_process.process_learning import (
     GivenRows,
     LearnedProcess,
@@ -35,8 +36,8 @@ __all__ = ["GaussianProcessRegressor"]
 
 
 def _kernel_is_kept(estimator: Any) -> bool:
-    """Tell whether no row has chosen the parameters of the kernel."""
-    return estimator.hyperparameters != "type-II"
+    """Tell whether no row has chosen the parameters of the kernel, and rows do not share targets."""
+    return estimator.hyperparameters != "type-II" and estimator.outputs == "shared"
 
 
 def _is_not_integrated(estimator: Any) -> bool:
@@ -63,6 +64,14 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     mean : {"constant", "zero", "linear"}
         "constant": a level N(ȳ, s²) with mean and variance of the targets, integrated out. "linear":
         lines N(0, s²) in standardised columns as well. "zero": none.
+    outputs : {"shared", "coregionalised"}
+        What several outputs, y of shape (N, Q), have in common. "shared": one kernel and its parameters,
+        all else is independent. "coregionalised": they are learned from each other, with covariance
+        B k(x, z), B = WWᵀ + diag(κ), and a noise for each; NaN is a missing entry. ``kernel`` is then k, of
+        which noise is left out; or, where it has a ``Coregion``, the kernel of all, in which the code
+        0, 1, … of the output is one more column, the last.
+    rank : int
+        Columns of W, for "coregionalised" outputs; 0 makes them independent.
     fixed : sequence of str
         Names of parameters that stay as they are, of ``kernel.parameter_names``; "RBF.scale" are all
         of "RBF.scale[0]", ….
@@ -107,6 +116,8 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     _constraints = {
         "hyperparameters": one_of("type-II", "fixed", "integrated"),
         "mean": one_of("constant", "zero", "linear"),
+        "outputs": one_of("shared", "coregionalised"),
+        "rank": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
         "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
     }
 
@@ -116,6 +127,8 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         *,
         hyperparameters: str = "type-II",
         mean: str = "constant",
+        outputs: str = "shared",
+        rank: int = 1,
         fixed: Any = (),
         restarts: int = 0,
         random_state: Seed = None,
@@ -124,6 +137,8 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         self.kernel = kernel
         self.hyperparameters = hyperparameters
         self.mean = mean
+        self.outputs = outputs
+        self.rank = rank
         self.fixed = fixed
         self.restarts = restarts
         self.random_state = random_state
@@ -137,7 +152,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : (N, D)
-        y : (N,), or (N, Q) of independent functions with the same kernel
+        y : (N,), or (N, Q) of independent functions with the same kernel, or coregionalised ones
             NaN is missing.
         sample_weight : (N,), optional
             How often each row counts: equal to repeated rows.
@@ -151,13 +166,11 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
             )
         given = self._read(X, y, sample_weight, noise_variance, reset=True)
         options = SearchOptions(self.fixed, self.restarts, self.random_state, self.callback)
-        learned = learn_process(
-            self.kernel,
-            given,
-            hyperparameters=self.hyperparameters,
-            mean=self.mean,
-            options=options,
-        )
+        how: Any = {"hyperparameters": self.hyperparameters, "mean": self.mean, "options": options}
+        if self.outputs == "coregionalised":
+            learned = learn_outputs(self.kernel, given, rank=self.rank, **how)
+        else:
+            learned = learn_process(self.kernel, given, **how)
         self._given, self._learned = given, learned
         return self
 
@@ -173,7 +186,8 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         if "_learned" not in self.__dict__:
             return self.fit(X, y, sample_weight, noise_variance)
         given = _joined(self._given, self._read(X, y, sample_weight, noise_variance, reset=False))
-        self._learned = extend_process(self._learned, given, self.mean)
+        extend = extend_outputs if self.outputs == "coregionalised" else extend_process
+        self._learned = extend(self._learned, given, self.mean)
         self._given = given
         return self
 
@@ -188,7 +202,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
             y,
             sample_weight=sample_weight,
             noise_variance=noise_variance,
-            missing="drop",
+            missing="entries" if self.outputs == "coregionalised" else "drop",
             several_targets=len(shape) == 2 and shape[1] > 1,
             reset=reset,
         )
@@ -252,7 +266,8 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         ----------
         X : (N, D)
         joint : bool
-            One distribution of all N targets instead of N of one target each.
+            One distribution of all N targets instead of N of one target each; of coregionalised outputs
+            of all N·Q, those of a row one after another.
         noise : bool
             False leaves the noise out: the distribution of the function itself.
         noise_variance : (N,), optional
@@ -302,6 +317,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
             )
         v = self._given.variance
         share = np.ones(len(asked.X)) if v is None else 1.0 / v
+        assert isinstance(learned.belief, ProcessBelief)  # outputs are shared
         return learned.belief.left_out_log_density(learned.rows, asked.y, share)
 
     def __sklearn_tags__(self) -> Tags:
