@@ -236,6 +236,32 @@ def test_effects_add_up():
     assert sum(one.belief.mean for one in effects) == pytest.approx(gp.predict(X), rel=1e-10)
 
 
+def test_a_grid_with_missing_targets():
+    """Missing targets are gaps, filled by further rows; rows between the points end the grid."""
+    rng = np.random.default_rng(4)
+    X = np.stack(np.meshgrid(np.arange(16.0), np.arange(18.0)), axis=-1).reshape(-1, 2)
+    y = np.sin(0.4 * X[:, 0]) * X[:, 1] + 0.3 * rng.standard_normal(len(X))
+    kernel = 30.0 * RBF([3.0, 9.0]) + White(0.1)
+    y[:5] = np.nan
+    gp = _fixed(kernel).fit(X, y)
+    assert gp.account_ == (
+        "Kronecker factors of a grid of 16 × 18 inputs, 5 of its cells are gaps, O(N Σ n)",
+    )
+    dense = _fixed(kernel + 1e-12 * Linear()).fit(X, y)
+    assert dense.account_[0].startswith("Cholesky")
+    assert float(gp.log_evidence_) == pytest.approx(float(dense.log_evidence_), rel=1e-8)
+    new = np.array([[2.0, 0.0], [3.3, 4.4]])
+    assert gp.predict(new) == pytest.approx(dense.predict(new), rel=1e-6)
+    full = gp.partial_fit(X[:5], np.zeros(5))
+    assert full.account_ == ("Kronecker factors of a grid of 16 × 18 inputs, O(N Σ n)",)
+    odd = rng.uniform(0.0, 15.0, (10, 2))
+    more = gp.partial_fit(odd, np.zeros(10))
+    assert more.account_ == ("Cholesky factor of 298 distinct inputs, O(N³)",)
+    both = np.vstack([X, odd]), np.concatenate([np.zeros(5), y[5:], np.zeros(10)])
+    batch = _fixed(kernel + 1e-12 * Linear()).fit(*both)
+    assert float(more.log_evidence_) == pytest.approx(float(batch.log_evidence_), rel=1e-7)
+
+
 def test_several_outputs_are_one_at_a_time():
     X, y = _rows()
     Y = np.column_stack([y, -2.0 * y + X[:, 0]])

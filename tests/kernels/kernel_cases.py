@@ -6,6 +6,7 @@ from posteriori import Gamma, MvNormal, Normal, Poisson
 from posteriori.kernels import (
     RBF,
     Constant,
+    Coregion,
     Cosine,
     Features,
     FisherKernel,
@@ -29,6 +30,10 @@ def curve(x):
 
 def smallest(x, z):
     return np.minimum.outer(np.abs(x[:, 0]), np.abs(z[:, 0]))
+
+
+def codes(x):
+    return np.floor(np.abs(x[:, :1])).clip(0, 2)
 
 
 #: Kernels of three columns.
@@ -57,6 +62,8 @@ CASES = {
     "fisher of counts": FisherKernel(Poisson(2.0)).on([0]).warped(lambda x: np.floor(np.abs(x))),
     "function": Function(smallest),
     "white": White(0.4),
+    "white by category": White([0.4, 0.2, 0.9]).warped(codes),
+    "coregion": Coregion([1.5, 0.7, 2.0], [[0.6, 0.1], [-1.2, 0.4], [0.3, 2.0]]).warped(codes),
     "sum": 2.0 * RBF(scale=[1.0, 3.0, 1.0]) + Linear() * Periodic(period=1.0, scale=0.8).on([0]),
     "noisy": 2.0 * RBF(scale=0.7) + White(0.3),
     "noise times": (RBF(scale=0.7) + White(0.3)) * (Linear() + 0.5),
@@ -74,6 +81,7 @@ WITH_FEATURES = {
     "cosine": CASES["cosine"],
     "features": CASES["features"],
     "fisher": CASES["fisher"],
+    "coregion": CASES["coregion"],
     "fisher of waits": CASES["fisher of waits"],
     "sum": 0.5 * Linear() + Polynomial(degree=2, offset=1.0),
     "product": Linear() * Cosine(period=3.0),

@@ -6,6 +6,7 @@ import pytest
 from posteriori.kernels import (
     RBF,
     Constant,
+    Coregion,
     Features,
     Function,
     InverseMultiquadric,
@@ -149,3 +150,41 @@ def test_too_large_is_refused_before_memory_is_taken():
         MemoryError, match=r"a kernel matrix of 4000000 × 4000000 values needs .* GiB"
     ):
         RBF()(x)
+
+
+def test_outputs_that_go_together():
+    """B = WWᵀ + diag(κ), there and back; loadings of 0 are independent outputs."""
+    W, kappa = np.array([[1.0, 0.5], [-2.0, 0.3], [0.0, 0.0]]), np.array([0.2, 1.0, 3.0])
+    k = Coregion.from_factors(W, kappa)
+    assert np.allclose(k.cov, W @ W.T + np.diag(kappa))
+    assert np.allclose(k.correlation, k.cov / np.sqrt(np.outer(np.diag(k.cov), np.diag(k.cov))))
+    assert np.allclose(k([[0], [2], [1]]), k.cov[np.ix_([0, 2, 1], [0, 2, 1])])
+    assert k.parameter_names[2:5] == (
+        "Coregion.variance[2]",
+        "Coregion.loadings[0, 0]",
+        "Coregion.loadings[0, 1]",
+    )
+    assert np.allclose(Coregion([1.0, 4.0], np.zeros((2, 0))).cov, np.diag([1.0, 4.0]))
+
+
+def test_noise_of_categories():
+    k = White([0.1, 0.4]).on([1])
+    assert np.allclose(k([[7.0, 1], [8.0, 0], [7.0, 1]]), np.diag([0.4, 0.1, 0.4]))
+
+
+def test_outputs_and_codes_that_are_refused():
+    k = Coregion(np.ones(2), np.ones((2, 1)))
+    with pytest.raises(ValueError, match=r"knows the codes 0 to 1, got 2 in row 1"):
+        k([[0], [2]])
+    with pytest.raises(ValueError, match=r"got 0\.5 in row 0"):
+        k([[0.5]])
+    with pytest.raises(ValueError, match=r"sees one column of codes, got 2 columns"):
+        White([1.0, 2.0])([[0, 1]])
+    with pytest.raises(ValueError, match="two or more outputs"):
+        Coregion([1.0], [[1.0]])
+    with pytest.raises(ValueError, match=r"loadings must have shape \(2, R\)"):
+        Coregion([1.0, 2.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"weights must have shape \(Q, R\)"):
+        Coregion.from_factors([[1.0]], [1.0, 2.0])
+    with pytest.raises(ValueError, match="variance must be a number or one number for each"):
+        White([[1.0]])

@@ -153,8 +153,8 @@ def check_rows(
         Frequencies >= 0: equal to repeated rows.
     noise_variance : (N,), optional
         Noise variance of each row > 0, relative to the common one.
-    missing : {"error", "drop"}
-        What NaN in y means.
+    missing : {"error", "drop", "entries"}
+        What NaN in y means: nothing good; a row without target; one target of several.
     several_targets : bool
     gaps : bool
         Whether NaN in X is a missing entry; an error if not.
@@ -273,7 +273,22 @@ def _rows_that_count(y: Array, frequency: Array | None, missing: str) -> Array |
                 "the model has it"
             )
         seen = ~np.isnan(y)
+        if y.ndim == 2:
+            if missing == "drop":
+                _refuse_parts(seen)
+            seen = seen.any(axis=1)
         keep = seen if keep is None else keep & seen
     if keep is not None and not keep.any():
         raise ValueError("no row is left: every target is missing or has sample_weight 0")
     return keep
+
+
+def _refuse_parts(seen: Array) -> None:
+    """Say which row has some of its targets."""
+    parts = seen.any(axis=1) & ~seen.all(axis=1)
+    if parts.any():
+        row = int(np.argmax(parts))
+        raise ValueError(
+            f"Input y contains NaN in row {row}, column {int(np.argmin(seen[row]))}, and other targets of that "
+            "row are there; leave the row out, or use outputs='coregionalised' where the model has it"
+        )

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.gaussian_process.outputs_belief import OutputsBelief
 from posteriori.gaussian_process.process_belief import ProcessBelief
 from posteriori.inference.processes.dense_process import DenseProcess, noise_variances
 from posteriori.inference.processes.forms.choosing import choose_form
 from posteriori.inference.processes.forms.process_form import ProcessForm
+from posteriori.inference.processes.gram_factor import GramFactor
 from posteriori.inference.processes.kernel_search import (
     Objective,
     SearchedKernel,
@@ -78,7 +80,7 @@ class LearnedProcess(NamedTuple):
     ----------
     kernel : Kernel
         As given, chosen, or most probable.
-    belief : ProcessBelief
+    belief : ProcessBelief or OutputsBelief
     rows : ProcessRows
     log_evidence : float
     kind : str
@@ -89,7 +91,7 @@ class LearnedProcess(NamedTuple):
     """
 
     kernel: Kernel
-    belief: ProcessBelief
+    belief: ProcessBelief | OutputsBelief
     rows: ProcessRows
     log_evidence: float
     kind: Kind
@@ -120,7 +122,7 @@ def learn_process(
     given: GivenRows,
     *,
     hyperparameters: str,
-    mean: str,
+    mean: str | MeanEffects,
     options: SearchOptions,
 ) -> LearnedProcess:
     """Return what rows say of a function.
@@ -131,7 +133,7 @@ def learn_process(
         None is a function of all columns, each with its own scale, and noise.
     given : GivenRows
     hyperparameters : {"type-II", "fixed", "integrated"}
-    mean : {"constant", "zero", "linear"}
+    mean : {"constant", "zero", "linear"}, or MeanEffects
     options : SearchOptions
     """
     problem = _pose(kernel, given, mean)
@@ -185,21 +187,28 @@ def _integrate(problem: _Problem, free: Array, options: SearchOptions) -> Learne
     return LearnedProcess(found.top.kernel, belief, problem.rows, *rest)  # type: ignore[arg-type]
 
 
-def extend_process(before: LearnedProcess, given: GivenRows, mean: str) -> LearnedProcess:
+def extend_process(
+    before: LearnedProcess, given: GivenRows, mean: str | MeanEffects
+) -> LearnedProcess:
     """Return what all rows say, with the kernel of earlier ones, from the factor of these."""
     problem = _pose(before.kernel, given, mean, before.rows)
+    assert isinstance(before.belief, ProcessBelief)
     process = before.belief.processes[0]
-    if not isinstance(process, DenseProcess):
+    if not (isinstance(process, DenseProcess) and isinstance(process.factor, GramFactor)):
         return _at_one(problem, before.kernel, before.kind, before.n_iter, before.account[1:])
     solved = process.extended(problem.rows, problem.mean, problem.absolute)
     return _learned(problem, solved, before.kind, before.n_iter, before.account[1:])
 
 
 def _pose(
-    kernel: Kernel | None, given: GivenRows, kind: str, earlier: ProcessRows | None = None
+    kernel: Kernel | None,
+    given: GivenRows,
+    mean: str | MeanEffects,
+    earlier: ProcessRows | None = None,
 ) -> _Problem:
     rows = merge_rows(given.X, given.y, given.frequency, given.variance, earlier)
-    mean = mean_effects(kind, given.X, given.y, given.frequency)
+    if isinstance(mean, str):
+        mean = mean_effects(mean, given.X, given.y, given.frequency)
     if kernel is None:
         kernel = _usual(rows, mean)
     quiet = not noise_variances(kernel, rows.X, absolute=False).any()

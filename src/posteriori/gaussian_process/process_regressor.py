@@ -30,6 +30,7 @@ from posteriori.estimators.parameters import (
     one_of,
     or_none,
 )
+from posteriori.gaussian_process.coregionalised_outputs import extend_outputs, learn_outputs
 from posteriori.gaussian_process.latent_belief import LatentBelief
 from posteriori.gaussian_process.latent_learning import (
     FAMILIES,
@@ -37,7 +38,7 @@ from posteriori.gaussian_process.latent_learning import (
     LatentOptions,
     learn_latent,
 )
-from posteriori.gaussian_process.process_belief import Effect
+from posteriori.gaussian_process.process_belief import Effect, ProcessBelief
 from posteriori.gaussian_process.process_learning import (
     GivenRows,
     LearnedProcess,
@@ -56,6 +57,11 @@ from posteriori.numerics.types import Array, Seed
 __all__ = ["GaussianProcessRegressor"]
 
 _NOT_KNOWN = "X and y must be the rows that the model was fitted to: only these can be left out"
+
+
+def _leaves_rows_out(estimator: Any) -> bool:
+    """Tell whether no row has chosen the parameters of the kernel, and rows do not share targets."""
+    return kernel_is_kept(estimator) and estimator.outputs == "shared"
 
 
 def _is_extended(estimator: Any) -> bool:
@@ -93,6 +99,14 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         lines N(0, s²) in standardised columns as well. "zero": none. Other likelihoods have the level
         N(ln ȳ, 1) of counts, N(median, s²) with s 1.48 times the median distance from it (Student-t), or
         N(0, 2²) (categories), and lines on the same scale.
+    outputs : {"shared", "coregionalised"}
+        What several outputs, y of shape (N, Q), have in common. "shared": one kernel and its parameters,
+        all else is independent. "coregionalised": they are learned from each other, with covariance
+        B k(x, z), B = WWᵀ + diag(κ), and a noise for each; NaN is a missing entry. ``kernel`` is then k, of
+        which noise is left out; or, where it has a ``Coregion``, the kernel of all, in which the code
+        0, 1, … of the output is one more column, the last.
+    rank : int
+        Columns of W, for "coregionalised" outputs; 0 makes them independent.
     fixed : sequence of str
         Names of parameters that stay as they are, of ``kernel.parameter_names``; "RBF.scale" are all
         of "RBF.scale[0]", …. Parameters of the likelihood have their own names.
@@ -145,9 +159,10 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     Notes
     -----
     NaN in y is missing: its row says nothing. Rows with equal inputs are one row of the covariance, and
-    the evidence is that of all. Costs O(N³) for N distinct inputs, and one matrix of N² numbers; some ten
-    times that for other than normal targets. Predicted counts level off beyond the largest count that was
-    seen, as those of :class:`~posteriori.regression.PoissonRegression`.
+    the evidence is that of all. Costs O(N³) for N distinct inputs, and one matrix of N² numbers; less
+    where chains, grids or few features are found, which ``account_`` says, and some ten times that for other
+    than normal targets. Predicted counts level off beyond the largest count that was seen, as those of
+    :class:`~posteriori.regression.PoissonRegression`.
 
     Examples
     --------
@@ -173,6 +188,8 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     _constraints = {
         "hyperparameters": one_of("type-II", "fixed", "integrated"),
         "mean": one_of("constant", "zero", "linear"),
+        "outputs": one_of("shared", "coregionalised"),
+        "rank": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
         "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
         "likelihood": one_of("normal", *FAMILIES),
         "approximation": or_none(one_of("laplace", "ep", "variational")),
@@ -186,6 +203,8 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         *,
         hyperparameters: str = "type-II",
         mean: str = "constant",
+        outputs: str = "shared",
+        rank: int = 1,
         fixed: Any = (),
         likelihood: str = "normal",
         approximation: str | None = None,
@@ -199,6 +218,8 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         self.kernel = kernel
         self.hyperparameters = hyperparameters
         self.mean = mean
+        self.outputs = outputs
+        self.rank = rank
         self.fixed = fixed
         self.likelihood = likelihood
         self.approximation = approximation
@@ -217,7 +238,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : (N, D)
-        y : (N,), or (N, Q) of independent functions with the same kernel
+        y : (N,), or (N, Q) of independent functions with the same kernel, or coregionalised ones
             NaN is missing. Counts are whole numbers >= 0, and categories are sorted labels without
             gaps; both have one output.
         sample_weight : (N,), optional
@@ -236,13 +257,11 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
             return self._fit_latent(X, y, sample_weight, noise_variance, options)
         self._refuse_options()
         given = self._read(X, y, sample_weight, noise_variance, reset=True)
-        learned = learn_process(
-            self.kernel,
-            given,
-            hyperparameters=self.hyperparameters,
-            mean=self.mean,
-            options=options,
-        )
+        how: Any = {"hyperparameters": self.hyperparameters, "mean": self.mean, "options": options}
+        if self.outputs == "coregionalised":
+            learned = learn_outputs(self.kernel, given, rank=self.rank, **how)
+        else:
+            learned = learn_process(self.kernel, given, **how)
         self._keep(given, learned)
         return self
 
@@ -265,6 +284,11 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, options: SearchOptions
     ) -> Self:
         """Learn a function behind targets that are not normal."""
+        if self.outputs != "shared":
+            raise ValueError(
+                f"outputs={self.outputs!r} are learned from each other where targets are normal: "
+                f"likelihood={self.likelihood!r} has one output; leave outputs out"
+            )
         if noise_variance is not None:
             raise ValueError(
                 f"noise_variance is of normal noise, and likelihood={self.likelihood!r} has a law of its "
@@ -308,7 +332,8 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         if "_learned" not in self.__dict__:
             return self.fit(X, y, sample_weight, noise_variance)
         given = join_rows(self._given, self._read(X, y, sample_weight, noise_variance, reset=False))
-        self._keep(given, extend_process(self._learned, given, self.mean))
+        extend = extend_outputs if self.outputs == "coregionalised" else extend_process
+        self._keep(given, extend(self._learned, given, self.mean))
         return self
 
     def _read(
@@ -322,7 +347,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
             y,
             sample_weight=sample_weight,
             noise_variance=noise_variance,
-            missing="drop",
+            missing="entries" if self.outputs == "coregionalised" else "drop",
             several_targets=len(shape) == 2 and shape[1] > 1,
             reset=reset,
         )
@@ -407,8 +432,9 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         ----------
         X : (N, D)
         joint : bool
-            One distribution of all N targets instead of N of one target each; of other than normal
-            targets that of the function, with ``noise=False``.
+            One distribution of all N targets instead of N of one target each; of coregionalised outputs
+            of all N·Q, those of a row one after another; of other than normal targets that of the function,
+            with ``noise=False``.
         noise : bool
             False leaves the noise out: the distribution of the function itself, of counts that of the
             log mean.
@@ -465,7 +491,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         """
         return self._fitted().belief.effects(check_inputs(self, X))
 
-    @available_if(kernel_is_kept)
+    @available_if(_leaves_rows_out)
     def leave_one_out_log_density(self, X: Any, y: Any, noise_variance: Any = None) -> Array:
         """Return ln p(y_n | all other rows) of the rows that the model was fitted to, (N,).
 
@@ -482,6 +508,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
             raise ValueError(_NOT_KNOWN)
         v = self._given.variance
         share = np.ones(len(asked.X)) if v is None else 1.0 / v
+        assert isinstance(learned.belief, ProcessBelief)  # outputs are shared
         return learned.belief.left_out_log_density(learned.rows, asked.y, share)
 
     def _require_known(self, X: Any, y: Any, learned: LatentLearned) -> None:

@@ -1,3 +1,4 @@
+from posteriori.kernels.coregion import Coregion as Coregion
 from posteriori.kernels.enclosing_balls import (
     EnclosingBall as EnclosingBall,
     enclosing_ball as enclosing_ball,

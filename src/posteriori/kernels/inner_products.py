@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.kernels.category_codes import category_codes
 from posteriori.kernels.kernel import Kernel, Traced, check_points
 from posteriori.kernels.radial import check_values
 from posteriori.numerics.blocks.memory import require_memory
@@ -129,8 +130,9 @@ class White(Kernel):
 
     Parameters
     ----------
-    variance : float
-        σ² > 0.
+    variance : float or (Q,)
+        σ² > 0, one for all points, or one for each category, whose codes 0, 1, … are the one column that
+        the kernel sees: ``White([0.1, 0.4]).on([2])`` is the noise of two instruments.
 
     Examples
     --------
@@ -146,14 +148,26 @@ class White(Kernel):
     variance: Any = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variance", positive("variance", self.variance)[()])
+        variance = positive("variance", self.variance)[()]
+        if np.ndim(variance) > 1 or not np.size(variance):
+            raise ValueError(
+                f"variance must be a number or one number for each category, got shape "
+                f"{np.shape(variance)}"
+            )
+        object.__setattr__(self, "variance", variance)
 
     def traced(self, X: Array, Z: Array) -> Traced:
-        return Traced(np.zeros((len(X), len(Z))), lambda _: np.zeros(1))
+        return Traced(np.zeros((len(X), len(Z))), lambda _: np.zeros(np.size(self.variance)))
 
     def traced_diagonal(self, X: Array) -> Traced:
-        value = np.full(len(X), self.variance)
-        return Traced(value, lambda w: np.array([self.variance * w.sum()]))
+        if np.ndim(self.variance) == 0:
+            value = np.full(len(X), self.variance)
+            return Traced(value, lambda w: np.array([self.variance * w.sum()]))
+        count = np.size(self.variance)
+        codes = category_codes(self, X, count)
+        return Traced(
+            self.variance[codes], lambda w: self.variance * np.bincount(codes, w, minlength=count)
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

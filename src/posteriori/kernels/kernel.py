@@ -233,19 +233,18 @@ class Kernel:
 
     @property
     def log_parameters(self) -> Array:
-        """Logarithms of what is learned, (P,)."""
-        leaves = [leaf._own_values() for leaf in self._leaves()]
-        return np.log(np.concatenate([np.zeros(0), *leaves]))
+        """Logarithms of what is learned, (P,); what has a sign (loadings of outputs) as it is."""
+        return np.concatenate([np.zeros(0), *(leaf._own_logs() for leaf in self._leaves())])
 
     def with_log_parameters(self, log_parameters: Any) -> Self:
         """Return the kernel with these parameters, (P,)."""
-        values = np.exp(np.asarray(log_parameters, dtype=np.float64))
-        if values.shape != (count := len(self.log_parameters),):
+        logs = np.asarray(log_parameters, dtype=np.float64)
+        if logs.shape != (count := len(self.log_parameters),):
             raise ValueError(
                 f"log_parameters must have shape ({count},), one for each of {self.parameter_names}, "
-                f"got {values.shape}"
+                f"got {logs.shape}"
             )
-        return self._with_values(values)
+        return self._with_logs(logs)
 
     def _own_names(self) -> list[str]:
         """Return the names of what a simple kernel learns."""
@@ -255,18 +254,18 @@ class Kernel:
             names += [name] if value.ndim == 0 else [f"{name}[{d}]" for d in range(value.size)]
         return names
 
-    def _own_values(self) -> Array:
-        """Return what a simple kernel learns, in the order of its names."""
+    def _own_logs(self) -> Array:
+        """Return the logarithms of what a simple kernel learns, in the order of its names."""
         values = [np.ravel(getattr(self, name)) for name in self._learned]
-        return np.concatenate([np.zeros(0), *values])
+        return np.log(np.concatenate([np.zeros(0), *values]))
 
-    def _with_values(self, values: Array) -> Self:
-        """Return the kernel with these parameters, not their logarithms."""
+    def _with_logs(self, logs: Array) -> Self:
+        """Return the kernel with these logarithms of its parameters."""
         changed: dict[str, Any] = {}
         for name in self._learned:
             old = np.asarray(getattr(self, name))
-            changed[name] = values[: old.size].reshape(old.shape)[()]
-            values = values[old.size :]
+            changed[name] = np.exp(logs[: old.size]).reshape(old.shape)[()]
+            logs = logs[old.size :]
         return replace(self, **changed)  # type: ignore[type-var]  # every kernel is a dataclass
 
     def _leaves(self) -> Iterator[Kernel]:
@@ -374,8 +373,8 @@ class Sum(Kernel):
     def parts(self) -> tuple[Kernel, ...]:
         return self.members
 
-    def _with_values(self, values: Array) -> Self:
-        return type(self)(_split_values(self.members, values))
+    def _with_logs(self, logs: Array) -> Self:
+        return type(self)(_split_logs(self.members, logs))
 
     def evaluate(self, X: Array, Z: Array) -> Array:
         return _accumulate(np.add, self.members, X, Z)
@@ -409,8 +408,8 @@ class Product(Kernel):
     def parts(self) -> tuple[Kernel, ...]:
         return self.members
 
-    def _with_values(self, values: Array) -> Self:
-        return type(self)(_split_values(self.members, values))
+    def _with_logs(self, logs: Array) -> Self:
+        return type(self)(_split_logs(self.members, logs))
 
     def evaluate(self, X: Array, Z: Array) -> Array:
         return _accumulate(np.multiply, self.members, X, Z)
@@ -458,8 +457,8 @@ class Power(Kernel):
     def parts(self) -> tuple[Kernel, ...]:
         return (self.base,)
 
-    def _with_values(self, values: Array) -> Self:
-        return type(self)(self.base._with_values(values), self.power)
+    def _with_logs(self, logs: Array) -> Self:
+        return type(self)(self.base._with_logs(logs), self.power)
 
     def traced(self, X: Array, Z: Array) -> Traced:
         return self._power(self.base.traced(X, Z))
@@ -499,8 +498,8 @@ class OnColumns(Kernel):
     def parts(self) -> tuple[Kernel, ...]:
         return (self.base,)
 
-    def _with_values(self, values: Array) -> Self:
-        return type(self)(self.base._with_values(values), self.columns)
+    def _with_logs(self, logs: Array) -> Self:
+        return type(self)(self.base._with_logs(logs), self.columns)
 
     def _select(self, X: Array) -> Array:
         places = np.array(self.columns)
@@ -537,8 +536,8 @@ class Warped(Kernel):
     def parts(self) -> tuple[Kernel, ...]:
         return (self.base,)
 
-    def _with_values(self, values: Array) -> Self:
-        return type(self)(self.base._with_values(values), self.function)
+    def _with_logs(self, logs: Array) -> Self:
+        return type(self)(self.base._with_logs(logs), self.function)
 
     def _warp(self, X: Array) -> Array:
         warped = check_points("the warped X", self.function(X))
@@ -583,13 +582,13 @@ def _flat(kind: type[Sum] | type[Product], *members: Kernel) -> tuple[Kernel, ..
     return tuple(flat)
 
 
-def _split_values(members: tuple[Kernel, ...], values: Array) -> tuple[Kernel, ...]:
+def _split_logs(members: tuple[Kernel, ...], logs: Array) -> tuple[Kernel, ...]:
     """Return members with their parameters, which stand one after another."""
     changed = []
     for member in members:
         count = len(member.log_parameters)
-        changed.append(member._with_values(values[:count]))
-        values = values[count:]
+        changed.append(member._with_logs(logs[:count]))
+        logs = logs[count:]
     return tuple(changed)
 
 
@@ -617,6 +616,6 @@ def _shown(value: Any) -> str:
     """Return a field as it is written in code."""
     if callable(value):
         return str(getattr(value, "__name__", repr(value)))
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        return "[" + ", ".join(f"{v:.6g}" for v in value) + "]"
+    if isinstance(value, np.ndarray) and value.ndim:
+        return "[" + ", ".join(map(_shown, value)) + "]"
     return f"{value:.6g}" if isinstance(value, float) else repr(value)

@@ -1,4 +1,4 @@
-r"""Gaussian process regression by one Cholesky factor.
+r"""Gaussian process regression by one factor of a covariance: a Cholesky factor, unless another is known.
 
 With targets :math:`y = m + H\beta + f + \varepsilon`, :math:`K` the covariance of :math:`f + \varepsilon`,
 :math:`r = y - m`, :math:`B = L^{-1}H` and :math:`M = I + B^\top B`,
@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.processes.gram_factor import (
+    CovarianceFactor,
     GramFactor,
     extend_factor,
     factor_gram,
@@ -37,7 +38,16 @@ from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["DenseProcess", "Moments", "noise_variances", "score_dense", "solve_dense"]
+__all__ = [
+    "DenseProcess",
+    "Moments",
+    "noise_slopes",
+    "noise_variances",
+    "score_dense",
+    "slope_columns",
+    "solve_dense",
+    "solve_factored",
+]
 
 
 class Moments(NamedTuple):
@@ -72,7 +82,7 @@ class DenseProcess(NamedTuple):
     mean : MeanEffects
     noise : (N,)
         n/w, of the mean of the targets at each input.
-    factor : GramFactor
+    factor : CovarianceFactor
         Of K.
     alpha : (N, Q)
     beta : (P, Q)
@@ -89,7 +99,7 @@ class DenseProcess(NamedTuple):
     rows: ProcessRows
     mean: MeanEffects
     noise: Array
-    factor: GramFactor
+    factor: CovarianceFactor
     alpha: Array
     beta: Array
     root: Array
@@ -146,9 +156,8 @@ class DenseProcess(NamedTuple):
 
     def left_out(self) -> Moments:
         """Return moments of the mean target at each input, given all others, noise included."""
-        inverse = triangular_inverse(np.tril(self.factor.lower))
         seen = self.through @ self.root
-        precision = np.einsum("nm,nm->m", inverse, inverse) - np.einsum("np,np->n", seen, seen)
+        precision = self.factor.inverse_diagonal() - np.einsum("np,np->n", seen, seen)
         return Moments(self.rows.y - self.alpha / precision[:, None], 1.0 / precision)
 
     def extended(self, rows: ProcessRows, mean: MeanEffects, absolute: bool) -> DenseProcess:
@@ -156,7 +165,8 @@ class DenseProcess(NamedTuple):
         old = len(self.rows.X)
         same = len(rows.X) >= old and np.array_equal(rows.X[:old], self.rows.X)
         same = same and np.array_equal(rows.weight[:old], self.rows.weight)
-        return solve_dense(self.kernel, rows, mean, absolute, self.factor if same else None)
+        earlier = self.factor if same and isinstance(self.factor, GramFactor) else None
+        return solve_dense(self.kernel, rows, mean, absolute, earlier)
 
 
 def _parts(count: int, width: int) -> Iterator[slice]:
@@ -187,20 +197,40 @@ def solve_dense(
     """
     function = silenced(kernel)
     n = noise_variances(kernel, rows.X, absolute)
-    noise = n / rows.weight
-    diagonal = function.diagonal(rows.X) + noise
+    diagonal = function.diagonal(rows.X) + n / rows.weight
     if earlier is None:
         factor = factor_gram(function, rows.X, diagonal)
     else:
         factor = extend_factor(earlier, function, rows.X, diagonal)
+    return solve_factored(kernel, rows, mean, n, factor)
+
+
+def solve_factored(
+    kernel: Kernel, rows: ProcessRows, mean: MeanEffects, n: Array, factor: CovarianceFactor
+) -> DenseProcess:
+    """Return what is known of a function after rows, from a factor of their covariance.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    rows : ProcessRows
+    mean : MeanEffects
+    n : (N,)
+        Variance of the noise of one target at each input.
+    factor : CovarianceFactor
+    """
     residual, H = rows.y - mean.center, mean.columns(rows.X)
     half, B = factor.half_solve(residual), factor.half_solve(H)
     root, log_det = _invert_mean(B)
     pulled = root.T @ (B.T @ half)
     beta = root @ pulled
-    value = _log_density(half, pulled, factor.log_det + log_det) + rows.log_constant(n)
+    squares = float(np.vdot(half, half)) - float(np.vdot(pulled, pulled))
+    size, outputs = residual.shape
+    value = -0.5 * (outputs * (size * LOG_2PI + factor.log_det + log_det) + squares)
+    value += rows.log_constant(n)
     alpha, through = factor.back_solve(half - B @ beta), factor.back_solve(B)
-    return DenseProcess(kernel, rows, mean, noise, factor, alpha, beta, root, through, float(value))
+    of_mean = beta, root, through
+    return DenseProcess(kernel, rows, mean, n / rows.weight, factor, alpha, *of_mean, float(value))
 
 
 def score_dense(
@@ -212,28 +242,34 @@ def score_dense(
     """
     solved = solve_dense(kernel, rows, mean, absolute)
     outputs = rows.y.shape[1]
-    C = np.column_stack([solved.alpha, np.sqrt(outputs) * (solved.through @ solved.root)])
+    C = slope_columns(solved)
+    assert isinstance(solved.factor, GramFactor)
     inverse = solved.factor.inverse_in_place()
     # W on the diagonal
     own = 0.5 * (np.einsum("nr,nr->n", C, C) - outputs * inverse.diagonal())
     function = silenced(kernel)
     gradient = pull_lower(function, rows.X, C, inverse, float(outputs))
-    heard, all_of_it = function.traced_diagonal(rows.X), kernel.traced_diagonal(rows.X)
-    gradient = gradient + heard.pull(own)
+    gradient = gradient + function.traced_diagonal(rows.X).pull(own)
     if not absolute:
-        of_noise = own / rows.weight + rows.constant_slope(noise_diagonal(kernel, rows.X))
-        gradient = gradient + all_of_it.pull(of_noise) - heard.pull(of_noise)
+        gradient = gradient + noise_slopes(kernel, rows, own)
     return solved.log_evidence, gradient
+
+
+def slope_columns(solved: DenseProcess) -> Array:
+    """Return C with W = ½(CCᵀ − qK⁻¹), of q outputs, (N, R)."""
+    outputs = solved.rows.y.shape[1]
+    return np.column_stack([solved.alpha, np.sqrt(outputs) * (solved.through @ solved.root)])
+
+
+def noise_slopes(kernel: Kernel, rows: ProcessRows, own: Array) -> Array:
+    """Return what the parameters add to the slope through the noise, (P,), from W on the diagonal, (N,)."""
+    of_noise = own / rows.weight + rows.constant_slope(noise_diagonal(kernel, rows.X))
+    heard, all_of_it = silenced(kernel).traced_diagonal(rows.X), kernel.traced_diagonal(rows.X)
+    slopes: Array = all_of_it.pull(of_noise) - heard.pull(of_noise)
+    return slopes
 
 
 def _invert_mean(B: Array) -> tuple[Array, float]:
     """Return R with RRᵀ = M⁻¹, and ln |M|."""
     lower = np.linalg.cholesky(np.eye(B.shape[1]) + B.T @ B)
     return triangular_inverse(lower).T, 2.0 * float(np.log(lower.diagonal()).sum())
-
-
-def _log_density(half: Array, pulled: Array, log_det: float) -> float:
-    """Return ln p of the means of targets, of all outputs."""
-    rows, outputs = half.shape
-    quadratic = float(np.vdot(half, half)) - float(np.vdot(pulled, pulled))
-    return float(-0.5 * (outputs * (rows * LOG_2PI + log_det) + quadratic))

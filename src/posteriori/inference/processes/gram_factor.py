@@ -7,7 +7,7 @@ A matrix of N² numbers is made once; its lower triangle becomes L, then that of
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,15 +15,43 @@ from posteriori.kernels.kernel import Kernel
 from posteriori.numerics.blocks.block_sizes import IN_CACHE, rows_per_block
 from posteriori.numerics.blocks.memory import require_memory
 from posteriori.numerics.lazy import lapack
-from posteriori.numerics.linalg import cholesky_jittered
+from posteriori.numerics.linalg import cholesky_jittered, triangular_inverse
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array
 
-__all__ = ["GramFactor", "extend_factor", "factor_gram", "lower_gram", "pull_lower"]
+__all__ = [
+    "CovarianceFactor",
+    "GramFactor",
+    "extend_factor",
+    "factor_gram",
+    "lower_gram",
+    "pull_lower",
+]
 
 #: Pairs of points from which on a second thread pays.
 _WORTH_THREADS = 1 << 17
+
+
+class CovarianceFactor(Protocol):
+    """A root of the inverse of a covariance: S of any height G >= N with SᵀS = K⁻¹."""
+
+    @property
+    def jitter(self) -> float:
+        """What was added to the diagonal of K."""
+
+    @property
+    def log_det(self) -> float:
+        """Logarithm of the determinant of K."""
+
+    def half_solve(self, b: Array) -> Array:
+        """Return Sb, (G, ·)."""
+
+    def back_solve(self, b: Array) -> Array:
+        """Return Sᵀb, (N, ·)."""
+
+    def inverse_diagonal(self) -> Array:
+        """Return the diagonal of K⁻¹, (N,)."""
 
 
 class GramFactor(NamedTuple):
@@ -56,6 +84,11 @@ class GramFactor(NamedTuple):
         if not b.size:
             return np.array(b)
         return lapack.dtrtrs(self.lower.T, b, lower=0)[0]
+
+    def inverse_diagonal(self) -> Array:
+        """Return the diagonal of K⁻¹, (N,)."""
+        inverse = triangular_inverse(np.tril(self.lower))
+        return np.einsum("nm,nm->m", inverse, inverse)
 
     def inverse_in_place(self) -> Array:
         """Return K⁻¹ below and on the diagonal, (N, N), where L was: L is lost."""

@@ -18,7 +18,7 @@ class _Silent(White):
     """Noise that keeps its parameter and is not heard."""
 
     def traced_diagonal(self, X: Array) -> Traced:
-        return Traced(np.zeros(len(X)), lambda _: np.zeros(1))
+        return Traced(np.zeros(len(X)), lambda _: np.zeros(np.size(self.variance)))
 
 
 def silenced(kernel: Kernel) -> Kernel:
@@ -56,7 +56,7 @@ def noise_diagonal(kernel: Kernel, X: Array) -> Array:
     """
     match kernel:
         case White():
-            return np.full(len(X), float(kernel.variance))
+            return kernel.diagonal(X)
         case Sum(members):
             return np.sum([noise_diagonal(member, X) for member in members], axis=0)
     if not any(isinstance(leaf, White) for leaf in kernel._leaves()):

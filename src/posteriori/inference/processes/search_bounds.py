@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.kernels.coregion import Coregion
 from posteriori.kernels.inner_products import Polynomial, White
 from posteriori.kernels.kernel import Constant, Kernel, OnColumns, Power, Product, Sum, Warped
 from posteriori.kernels.periodic import Cosine, Periodic
@@ -35,6 +36,10 @@ _NOISE = 0.1
 _CLOSE, _VAGUE = 1.5, 2.3
 
 
+#: Loadings of outputs whose correlation is 1 − 1e-4.
+_STEEP = 100.0
+
+
 class SearchBounds(NamedTuple):
     """Logarithms of parameters, each (P,).
 
@@ -54,10 +59,11 @@ class SearchBounds(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What a kernel sees: points, and the variance that it is to explain."""
+    """What a kernel sees: points, the variance that it is to explain, and the share of each point in it."""
 
     X: Array
     variance: float
+    share: Array
 
     @property
     def ranges(self) -> Array:
@@ -65,8 +71,15 @@ class _Seen(NamedTuple):
         ranges = np.ptp(self.X, axis=0)
         return np.where(ranges > 0, ranges, 1.0)
 
+    def variance_of_categories(self, count: int) -> Array:
+        """Return what is to be explained of each category, whose codes are the only column, (Q,)."""
+        shares = [self.share[self.X[:, 0] == code] for code in range(count)]
+        # of targets that are all 0, or not there, nothing is known
+        each = [(float(share.mean()) if share.size else 0.0) or 1.0 for share in shares]
+        return self.variance * np.array(each)
 
-#: Least, usual and largest value, and the standard deviation of its logarithm.
+
+#: Least, usual and largest logarithm of a value, and the standard deviation of that logarithm.
 _Told = tuple[Any, Any, Any, float]
 
 
@@ -88,9 +101,10 @@ def default_bounds(kernel: Kernel, X: Array, y: Array) -> SearchBounds:
     (array([4.e-02, 1.e-08]), array([4000.,  100.]))
     """
     square = float(np.nanmean(np.square(y))) if np.isfinite(y).any() else 0.0
-    seen = _Seen(np.asarray(X, dtype=np.float64), square if square > 0 else 1.0)
-    *values, spread = np.array(_walk(kernel, seen)).reshape(-1, 4).T
-    low, center, high = np.log(values)
+    variance = square if square > 0 else 1.0
+    each = np.square(np.asarray(y, dtype=np.float64)).reshape(len(X), -1).mean(axis=1) / variance
+    seen = _Seen(np.asarray(X, dtype=np.float64), variance, np.where(np.isnan(each), 1.0, each))
+    low, center, high, spread = np.array(_walk(kernel, seen)).reshape(-1, 4).T
     own = kernel.log_parameters
     return SearchBounds(np.minimum(low, own), np.maximum(high, own), center, spread)
 
@@ -125,6 +139,9 @@ def _walk(kernel: Kernel, seen: _Seen) -> list[_Told]:
             return _walk(base, seen._replace(X=seen.X[:, list(columns)]))
         case Warped(base, function):
             return _walk(base, seen._replace(X=np.asarray(function(seen.X))))
+        case Coregion():
+            variances = _in_logs(_by_category(seen, kernel.variance.size), kernel.variance.size)
+            return variances + [(-_STEEP, w, _STEEP, 1.0) for w in kernel.loadings.flat]
     return [one for name in kernel._learned for one in _simple(kernel, name, seen)]
 
 
@@ -138,9 +155,15 @@ def _simple(kernel: Kernel, name: str, seen: _Seen) -> list[_Told]:
     rule = _RULES.get((type(kernel), name))
     value = np.ravel(getattr(kernel, name))
     if rule is None:  # a user's kernel: around what it says
-        return [(1e-5 * v, v, 1e5 * v, _VAGUE) for v in value]
-    told = (np.broadcast_to(one, value.shape) for one in rule(seen, value.size))
-    return list(zip(*told, strict=True))
+        return _in_logs((1e-5 * value, value, 1e5 * value, _VAGUE), value.size)
+    return _in_logs(rule(seen, value.size), value.size)
+
+
+def _in_logs(told: _Told, count: int) -> list[_Told]:
+    """Return what a rule tells of values as logarithms, one by one."""
+    *values, spread = told
+    each = (np.broadcast_to(np.log(value), count) for value in values)
+    return [(*logs, spread) for logs in zip(*each, strict=True)]
 
 
 def _length(seen: _Seen, count: int) -> _Told:
@@ -168,8 +191,14 @@ def _variance(seen: _Seen, _: int) -> _Told:
     return 1e-6 * seen.variance, seen.variance, 1e4 * seen.variance, _CLOSE
 
 
-def _noise(seen: _Seen, _: int) -> _Told:
-    return 1e-8 * seen.variance, _NOISE * seen.variance, 1e2 * seen.variance, _VAGUE
+def _by_category(seen: _Seen, count: int) -> _Told:
+    variance = seen.variance_of_categories(count)
+    return 1e-6 * variance, variance, 1e4 * variance, _CLOSE
+
+
+def _noise(seen: _Seen, count: int) -> _Told:
+    variance: Any = seen.variance if count == 1 else seen.variance_of_categories(count)
+    return 1e-8 * variance, _NOISE * variance, 1e2 * variance, _VAGUE
 
 
 def _shape(_: _Seen, __: int) -> _Told:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from posteriori.inference.processes.dense_process import noise_variances
 from posteriori.inference.processes.forms.chain_form import ChainForm, is_chain
 from posteriori.inference.processes.forms.feature_form import FeatureForm, count_features
+from posteriori.inference.processes.forms.grid_form import GridForm, find_grid
 from posteriori.inference.processes.forms.process_form import DenseForm, ProcessForm
 from posteriori.inference.processes.mean_effects import MeanEffects
 from posteriori.inference.processes.process_rows import ProcessRows
 from posteriori.kernels.kernel import Kernel
 
 __all__ = ["choose_form"]
+
+#: Distinct inputs from which on a grid is looked for.
+_WORTH_GRID = 256
 
 
 def choose_form(
@@ -31,6 +35,8 @@ def choose_form(
         return ChainForm(rows, mean, absolute)
     if _has_few_features(kernel, rows, absolute):
         return FeatureForm(rows, mean, absolute)
+    if len(rows.X) >= _WORTH_GRID and (layout := find_grid(kernel, rows, absolute)) is not None:
+        return GridForm(rows, mean, absolute, layout)
     return DenseForm(rows, mean, absolute)
 
 
