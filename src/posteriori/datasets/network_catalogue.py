@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from posteriori.factors.axes import hint
+from posteriori.numerics.validation import hint
 
 __all__ = ["list_networks", "network_path"]
 

@@ -276,7 +276,7 @@ def _rows_that_count(y: Array, frequency: Array | None, missing: str) -> Array |
         if y.ndim == 2:
             if missing == "drop":
                 _refuse_parts(seen)
-            seen = seen.any(axis=1)
+            seen = np.asarray(seen.any(axis=1))
         keep = seen if keep is None else keep & seen
     if keep is not None and not keep.any():
         raise ValueError("no row is left: every target is missing or has sample_weight 0")

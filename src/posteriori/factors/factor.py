@@ -18,7 +18,6 @@ from posteriori.factors.axes import (
     Names,
     as_labels,
     as_names,
-    hint,
     ordering,
     pair,
     reduction,
@@ -38,7 +37,7 @@ from posteriori.factors.scaled_cells import (
 )
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import nonnegative
+from posteriori.numerics.validation import hint, nonnegative
 
 __all__ = ["Factor", "Normalized"]
 

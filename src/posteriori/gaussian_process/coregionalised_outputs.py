@@ -89,12 +89,12 @@ def _stack(given: GivenRows, mean: str) -> tuple[GivenRows, Array, MeanEffects]:
     center, means = output_means(mean, given.X, given.y, given.frequency)
     seen = ~np.isnan(given.y).ravel()
     targets = (given.y - center).reshape(-1, 1)[seen]
-    repeated = (
+    frequency, variance = (
         None if one is None else np.repeat(one, outputs)[seen]
         for one in (given.frequency, given.variance)
     )
     return (
-        GivenRows(with_codes(given.X, outputs)[seen], targets, *repeated, flat=True),
+        GivenRows(with_codes(given.X, outputs)[seen], targets, frequency, variance, flat=True),
         center,
         means,
     )

@@ -83,7 +83,7 @@ class OutputsBelief(NamedTuple):
         return with_codes(X, len(self.center))
 
     def _levels(self, level: Array | float | None) -> Any:
-        return np.repeat(level, len(self.center)) if np.ndim(level) else level
+        return np.repeat(level, len(self.center)) if isinstance(level, np.ndarray) else level
 
     def _shaped(self, predicted: Any, count: int, shift: Array) -> Any:
         """Return normals of M·Q numbers, or mixtures of them, as (M, Q), moved."""

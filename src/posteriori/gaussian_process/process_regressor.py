@@ -265,6 +265,10 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         self._keep(given, learned)
         return self
 
+    _given: Any
+    _learned: Any
+    _classes: Any
+
     def _keep(self, given: GivenRows, learned: LearnedProcess) -> None:
         targets = given.y[:, 0] if given.flat else given.y
         self._fingerprint = Fingerprint().update(targets, given.frequency)

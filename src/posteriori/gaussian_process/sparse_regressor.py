@@ -392,7 +392,8 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             Of these, for hyperparameters="integrated".
         """
         check_is_fitted(self)
-        x, level = check_inputs(self, X), (None if noise else 0.0)
+        x = check_inputs(self, X)
+        level: Array | float | None = None if noise else 0.0
         if noise and noise_variance is not None:
             level = check_noise_variance(noise_variance, len(x))
         return self._belief.predict_jointly(x, level) if joint else self._belief.predict(x, level)

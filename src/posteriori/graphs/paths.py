@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from posteriori.graphs.adjacency import Adjacency
 from posteriori.graphs.node_sets import Node, NodeSet
+from posteriori.numerics.types import IntArray
 
 __all__ = ["Path", "Separation", "describe_path", "shortest_paths"]
 
@@ -100,7 +101,7 @@ class Separation:
 
 
 def describe_path(
-    names: Sequence[Node], path: Sequence[int], forward: Sequence[bool], opener: Sequence[int]
+    names: Sequence[Node], path: Sequence[int], forward: Sequence[bool], opener: IntArray
 ) -> Path:
     """Return a path of numbered nodes with the role of each inner one.
 

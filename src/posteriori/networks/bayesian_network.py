@@ -15,7 +15,7 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
 from posteriori.drawing.drawing import Drawing
 from posteriori.factors import Decoding, Factor
-from posteriori.factors.axes import Label, Names, hint, refuse_axis
+from posteriori.factors.axes import Label, Names, refuse_axis
 from posteriori.graphs import DirectedGraph
 from posteriori.networks import reasons
 from posteriori.networks.conditionals import Conditional, pieces_of
@@ -40,6 +40,7 @@ from posteriori.networks.other_methods import (
 )
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.validation import hint
 from posteriori.tables import ConditionalTable, JointTable
 from posteriori.tables.table_query import parse_query
 
@@ -205,7 +206,7 @@ class BayesianNetwork:
         """
         asked = parse_query(question, self.labels, given)
         findings = self._findings(asked.given, virtual, soft)
-        index = self._engine.network.index
+        index = self._engine.network.places
         targets = [index[name] for name in asked.targets]
         if method is None:
             places = None if order is None else [self._place(name) for name in order]
@@ -299,7 +300,7 @@ class BayesianNetwork:
         ValueError
             For columns and values that the network does not know, and rows that are impossible.
         """
-        index, v = self._engine.network.index, self._place(target)
+        index, v = self._engine.network.places, self._place(target)
         states = encode_frame(frame, self.labels, index, len(index))
         states[:, v] = -1
         if not len(states):
@@ -335,7 +336,7 @@ class BayesianNetwork:
         names = [] if given is None else [given] if isinstance(given, str) else list(given)
         observed = {self._place(name.partition("=")[0].strip()): 0 for name in names}
         plan, network = self._engine.plan(None, Findings(observed, {}), memory=np.inf)
-        return describe_plan(plan, tuple(network.index))
+        return describe_plan(plan, tuple(network.places))
 
     def elimination(
         self, question: Names, given: Given = None, *, order: Sequence[str] | None = None
@@ -356,13 +357,13 @@ class BayesianNetwork:
             States of the blanket at least; others are not looked at.
         """
         self._place(name)
-        blanket = self.graph.markov_blanket(name)
+        blanket = [str(other) for other in self.graph.markov_blanket(name)]
         missing = [other for other in blanket if other not in rest]
         if missing:
             raise ValueError(f"the blanket of {name!r} has {missing[0]!r}: give its state too")
         known = self._findings({other: rest[other] for other in blanket})
         p = np.ones(len(self.labels[name]))
-        for owner in (name, *self.graph.children(name)):
+        for owner in (name, *map(str, self.graph.children(name))):
             factor = Factor.scalar(1.0)
             for piece in pieces_of(self.conditionals[owner], self.labels):
                 own = self._factor(piece.names, piece.cells)
@@ -438,7 +439,7 @@ class BayesianNetwork:
     def _place(self, name: str) -> int:
         if name not in self.labels:
             refuse_axis(name, self.names)
-        return self._engine.network.index[name]
+        return self._engine.network.places[name]
 
     def _findings(
         self,
@@ -447,7 +448,7 @@ class BayesianNetwork:
         soft: Mapping[str, Any] | None = None,
     ) -> Findings:
         evidence = read_known(self.labels, given, virtual, soft)
-        index = self._engine.network.index
+        index = self._engine.network.places
         findings = Findings(
             {index[n]: self.labels[n].index(label) for n, label in evidence.states.items()},
             {index[n]: x for n, x in evidence.virtual.items()},
@@ -464,7 +465,7 @@ class BayesianNetwork:
     def _refuse(self, findings: Findings, before: str = "") -> NoReturn:
         """Name findings that contradict each other, none of which can be left out."""
         states = reasons.contradiction(self._engine, findings)
-        names = tuple(self._engine.network.index)
+        names = tuple(self._engine.network.places)
         told = ", ".join(f"{names[v]}={self.labels[names[v]][s]}" for v, s in states.items())
         verb = "is impossible" if len(states) == 1 else "contradict each other"
         raise ValueError(f"{before}the evidence has probability 0: {told or 'it'} {verb}")
@@ -495,7 +496,7 @@ class BayesianNetwork:
         return table.transpose(targets).probabilities
 
     def _cut_factors(self, findings: Findings) -> dict[str, Factor]:
-        names = tuple(self._engine.network.index)
+        names = tuple(self._engine.network.places)
         known = {names[v]: self.labels[names[v]][s] for v, s in findings.states.items()}
         likelihoods = {
             f"likelihood of {names[v]}": self._factor([names[v]], x)
@@ -507,7 +508,7 @@ class BayesianNetwork:
         self, targets: Sequence[str], findings: Findings, order: Sequence[str] | None
     ) -> tuple[list[EliminationStep], Factor]:
         factors = list(self._cut_factors(findings).values())
-        names = tuple(self._engine.network.index)
+        names = tuple(self._engine.network.places)
         if order is None:
             places = [self._place(name) for name in targets]
             plan, _ = self._engine.plan(places, findings, kind="total")

@@ -16,9 +16,10 @@ import numpy as np
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.factors import Decoding, Factor, contract, decode
-from posteriori.factors.axes import Label, hint, refuse_axis
+from posteriori.factors.axes import Label, refuse_axis
 from posteriori.networks.files.network_files import write_network_file
 from posteriori.networks.network_reading import PathLike, read_factors, tables_of_graph
+from posteriori.numerics.validation import hint
 from posteriori.tables import JointTable
 from posteriori.tables.table_query import parse_assignment
 

@@ -21,7 +21,7 @@ class FlatNetwork(NamedTuple):
 
     Attributes
     ----------
-    index : dict of str to int
+    places : dict of str to int
         Variables by name; inner variables of conditionals come after those of the network.
     tables : TableSet
     owner : (F,) of int
@@ -30,7 +30,7 @@ class FlatNetwork(NamedTuple):
         Of each variable of the network.
     """
 
-    index: dict[str, int]
+    places: dict[str, int]
     tables: TableSet
     owner: IntArray
     parents: tuple[tuple[int, ...], ...]

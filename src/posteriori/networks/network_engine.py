@@ -98,7 +98,9 @@ class Engine:
             weighed = [*findings.likelihoods, *rest]
             apart = kind == "sum" and not rest
             use, free = network.needed(asked, weighed, findings.states, apart=apart)
-        groups, together, maximize = None, (), ()
+        groups: Sequence[Sequence[int]] | None = None
+        together: Sequence[Sequence[int]] = ()
+        maximize: Sequence[int] = ()
         unobserved = np.flatnonzero(free).tolist()
         if kind == "best" and asked is None:
             maximize = unobserved

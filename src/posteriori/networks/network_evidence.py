@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.factors.axes import Label, hint, refuse_axis
+from posteriori.factors.axes import Label, refuse_axis
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import SUM_TOLERANCE
+from posteriori.numerics.validation import SUM_TOLERANCE, hint
 from posteriori.tables.table_query import parse_assignment
 
 __all__ = ["Evidence", "Given", "read_known"]

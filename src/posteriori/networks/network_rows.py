@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.factors.axes import Label, hint
+from posteriori.factors.axes import Label
 from posteriori.numerics.lazy import pandas as pd
 from posteriori.numerics.types import IntArray
+from posteriori.numerics.validation import hint
 
 __all__ = ["encode_frame"]
 

@@ -36,7 +36,7 @@ def weights_of_evidence(bn: BayesianNetwork, event: str, given: Given) -> dict[s
             f"weights of evidence are of an event such as {event.split('|')[0].strip()}=…"
         )
 
-    index = bn._engine.network.index
+    index = bn._engine.network.places
     targets = [index[name] for name in asked.targets]
     event_at = tuple(bn.labels[name].index(asked.values[name]) for name in asked.targets)
 
@@ -128,7 +128,7 @@ def _derivatives(bn: BayesianNetwork, findings: Findings, log_scale: float) -> d
     plan, _ = engine.plan(None, findings)
     row = engine.row_of(findings)[0]
     beliefs = clique_beliefs(plan, tables, row)
-    names, found = tuple(engine.network.index), {}
+    names, found = tuple(engine.network.places), {}
     pieces = np.bincount(engine.network.owner, minlength=len(bn.labels))
     for f in range(tables.n_tables):
         owner = int(engine.network.owner[f])

@@ -6,7 +6,7 @@ answered again with logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -169,9 +169,7 @@ def _ask(
         )
         if work > _SHARED and len(rows) > 1:
             answer(rows[:1])  # what threads share is compiled once
-            share_rows(
-                lambda part, rows=rows, answer=answer: answer(rows[part]), len(rows), len(rows)
-            )
+            share_rows(partial(_answer_part, answer, rows), len(rows), len(rows))
         else:
             answer(rows)
         rows = np.flatnonzero(np.isnan(log_total))
@@ -200,3 +198,8 @@ def _answer(
     used = loops.Tables(*tables[1:7], tables.floor)
     asked = (int(tables.logs), *question, as_kernel_indices(rows), states, room)
     run(loops.answer_rows, work, arrays, used, *asked, cells, messages, *found)
+
+
+def _answer_part(answer: Callable[[IntArray], None], rows: IntArray, part: slice) -> None:
+    """Answer for a part of the rows."""
+    answer(rows[part])

@@ -214,7 +214,7 @@ def _lay_out(
     step_start = _starts(axes_of_use)
     steps = np.zeros(int(step_start[-1]), dtype=np.int64)
     first_axis, axes = as_kernel_indices(tree.start), as_kernel_indices(tree.nodes)
-    given = (
+    scopes = (
         tables.start,
         tables.scope,
         tables.stride,
@@ -224,7 +224,7 @@ def _lay_out(
         clique_of,
         step_start,
     )
-    run(_find_steps, 5.0 * steps.size, *given, np.zeros(n, dtype=np.int64), steps)
+    run(_find_steps, 5.0 * steps.size, *scopes, np.zeros(n, dtype=np.int64), steps)
     sizes, shared = tables.sizes, as_kernel_indices(tree.shared)
     messages = np.ones(n_cliques, dtype=np.int64)
     run(_message_cells, 5.0 * axes.size, first_axis, axes, shared, sizes, messages)

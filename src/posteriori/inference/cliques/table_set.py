@@ -72,7 +72,7 @@ def gather_tables(
         np.array([scale for _, scale, _ in made]),
         np.array([floor for _, _, floor in made]),
     )
-    return TableSet(*map(as_kernel_indices, places), *map(as_kernel_input, numbers), logs=False)
+    return TableSet(*map(as_kernel_indices, places), *map(as_kernel_input, numbers), False)  # type: ignore[call-arg, arg-type]
 
 
 def in_logs(tables: TableSet) -> TableSet:

@@ -116,8 +116,8 @@ def output_means(
         each.append(mean_effects("constant", X[seen], column[seen, None], f[seen]))
     center = np.array([np.ravel(one.center)[0] for one in each])
     spread = np.array([one.spread for one in each])
-    units = () if kind == "constant" else _units(X, f)
-    return center, MeanEffects(0.0, 1.0, *units, output_spread=spread)
+    means = MeanEffects(0.0, 1.0) if kind == "constant" else MeanEffects(0.0, 1.0, *_units(X, f))
+    return center, means._replace(output_spread=spread)
 
 
 def _units(X: Array, f: Array) -> tuple[Array, Array]:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
-from posteriori.factors.axes import hint
 from posteriori.networks.files.file_text import malformed
+from posteriori.numerics.validation import hint
 
 __all__ = ["BifText", "Block", "Row", "read_blocks", "shown", "unknown"]
 
