@@ -20,7 +20,14 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.class_probabilities import ClassProbabilities, LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows
-from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint, one_of
+from posteriori.estimators.parameters import (
+    AT_LEAST_ONE,
+    POSITIVE,
+    WHOLE,
+    Constraint,
+    one_of,
+    or_none,
+)
 from posteriori.inference.predictors.class_curves import (
     logistic_curve,
     logistic_mean,
@@ -31,7 +38,7 @@ from posteriori.inference.predictors.expectation_propagation import logistic_til
 from posteriori.inference.predictors.generalized_linear import Likelihood
 from posteriori.inference.predictors.site_predictors import Tilt
 from posteriori.inference.predictors.softmax_averages import average_softmax
-from posteriori.inference.processes.kernel_search import maximize_evidence
+from posteriori.inference.processes.kernel_search import SEARCH_TOL, maximize_evidence, some_rows
 from posteriori.inference.processes.latent.latent_likelihoods import (
     LatentLikelihood,
     SingleLatent,
@@ -93,6 +100,9 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         Names of kernel parameters that are not learned, such as "Constant.value".
     restarts : int
         Further searches from random kernels.
+    search_rows : int or None
+        Rows of all classes, over the number of functions, whose evidence the search for the kernel is
+        after; None is all. The function and the evidence are of all rows.
     class_weight : mapping from labels to numbers > 0, "balanced" or None
         How often rows of a class count.
     tol : float
@@ -133,6 +143,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         "hyperparameters": one_of("type-II", "fixed"),
         "mean": one_of("constant", "zero", "linear"),
         "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
+        "search_rows": or_none(WHOLE),
         "tol": POSITIVE,
         "max_iter": AT_LEAST_ONE,
     }
@@ -147,6 +158,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         mean: str = "constant",
         fixed: Any = (),
         restarts: int = 0,
+        search_rows: int | None = None,
         class_weight: Any = None,
         tol: float = 1e-6,
         max_iter: int = 200,
@@ -160,6 +172,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         self.mean = mean
         self.fixed = fixed
         self.restarts = restarts
+        self.search_rows = search_rows
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -180,24 +193,20 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
                 f"multiclass, of {len(rows.classes)} classes: use link='logistic'"
             )
         kernel = self._kernel(rows.x)
-        objective = LatentObjective(
-            rows.x,
-            self._likelihood(rows),
-            self._mean_of(rows),
-            str(self.approximation),
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-        )
+        mean = self._mean_of(rows)
+        objective = self._objective(rows, mean)
         self.n_iter_ = 1
         if self.hyperparameters == "type-II":
+            part = self._searched(rows)
             found = maximize_evidence(
-                objective,
+                objective if part is rows else self._objective(part, mean),
                 kernel,
                 bounds=self._bounds(kernel, rows.x),
                 fixed=self.fixed,
                 restarts=int(self.restarts),
                 rng=self.random_state,
                 callback=self.callback,
+                tol=0.0 if part is rows else SEARCH_TOL,
             )
             kernel, self.n_iter_ = found.kernel, found.n_iter
             self._warn_unless(found.converged, f"{found.n_iter} evaluations of the evidence")
@@ -209,6 +218,26 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         self.log_evidence_ = LogEvidence(
             self._function.fit.log_evidence, kind=kind, of="y|X", fingerprint=rows.fingerprint
         )
+
+    def _objective(self, rows: LabelledRows, mean: MeanEffects) -> LatentObjective:
+        return LatentObjective(
+            rows.x,
+            self._likelihood(rows),
+            mean,
+            str(self.approximation),
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+        )
+
+    def _searched(self, rows: LabelledRows) -> LabelledRows:
+        """Return rows for the search, of each class its share."""
+        if self.search_rows is None:
+            return rows
+        functions = len(rows.classes) - 1
+        step = some_rows(len(rows.x) * functions, self.search_rows)
+        places = np.sort(np.argsort(rows.codes, kind="stable")[step])
+        frequency = None if rows.frequency is None else rows.frequency[places]
+        return rows._replace(x=rows.x[places], codes=rows.codes[places], frequency=frequency)
 
     def _kernel(self, x: Array) -> Kernel:
         if self.kernel is None:

@@ -13,10 +13,12 @@ from posteriori.inference.processes.dense_process import DenseProcess, noise_var
 from posteriori.inference.processes.forms.choosing import choose_form
 from posteriori.inference.processes.forms.process_form import ProcessForm
 from posteriori.inference.processes.kernel_search import (
+    SEARCH_TOL,
     Objective,
     SearchedKernel,
     free_parameters,
     maximize_evidence,
+    some_rows,
 )
 from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
 from posteriori.inference.processes.process_rows import (
@@ -29,7 +31,7 @@ from posteriori.inference.processes.search_bounds import (
     default_bounds,
     log_prior,
 )
-from posteriori.inference.quadrature.composite_design import integrate_by_design
+from posteriori.inference.quadrature.composite_design import MOST_NUMBERS, integrate_by_design
 from posteriori.kernels.inner_products import White
 from posteriori.kernels.kernel import Kernel
 from posteriori.kernels.radial import RBF
@@ -40,6 +42,10 @@ from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["GivenRows", "LearnedProcess", "SearchOptions", "extend_process", "learn_process"]
 
+
+#: Rows up to which parameters that shall be learned are integrated: at one kernel intervals of so few rows
+#: would be too narrow.
+FEW_ROWS = 100
 
 #: Points of the design with less than this share of the weight are left out.
 _FAINT = 1e-6
@@ -65,14 +71,22 @@ class GivenRows(NamedTuple):
     variance: Array | None
     flat: bool
 
+    def part(self, rows: slice) -> GivenRows:
+        """Return some of the rows."""
+        frequency, variance = (
+            None if one is None else one[rows] for one in (self.frequency, self.variance)
+        )
+        return GivenRows(self.X[rows], self.y[rows], frequency, variance, self.flat)
+
 
 class SearchOptions(NamedTuple):
-    """How parameters are looked for: kept names, further starts, randomness, who is told."""
+    """How parameters are looked for: kept names, further starts, randomness, who is told, on how many rows."""
 
     fixed: Any
     restarts: int
     seed: Seed
     callback: Any
+    rows: int | None = None
 
 
 class LearnedProcess(NamedTuple):
@@ -134,18 +148,23 @@ def learn_process(
     kernel : Kernel or None
         None is a function of all columns, each with its own scale, and noise.
     given : GivenRows
-    hyperparameters : {"type-II", "fixed", "integrated"}
+    hyperparameters : {"type-II", "fixed", "integrated", "learned"}
     mean : {"constant", "zero", "linear"}
     options : SearchOptions
     """
-    problem = _pose(kernel, given, mean)
+    few = hyperparameters == "learned" and len(given.X) <= FEW_ROWS
+    problem = _pose(kernel, given, mean, most_parameters=MOST_NUMBERS if few else None)
     free = free_parameters(problem.kernel, options.fixed)
     if hyperparameters == "fixed":
         return _at_one(problem, problem.kernel, "exact", 1, ())
-    if hyperparameters == "integrated" and free.any():
+    if (hyperparameters == "integrated" or (few and free.sum() <= MOST_NUMBERS)) and free.any():
         return _integrate(problem, free, options)
-    found = _search(problem.form.score, problem, options)
-    told = (f"parameters of highest evidence after {found.n_iter} evaluations",)
+    part = given.part(some_rows(len(given.X), options.rows))
+    searched = problem if len(part.X) == len(given.X) else _pose(problem.kernel, part, mean)
+    found = _search(searched.form.score, searched, options)
+    told: tuple[str, ...] = (f"parameters of highest evidence after {found.n_iter} evaluations",)
+    if searched is not problem:
+        told = (f"{told[0]}, of {len(part.X)} rows",)
     kind: Kind = "type-II" if free.any() else "exact"
     return _at_one(problem, found.kernel, kind, found.n_iter, told)
 
@@ -160,6 +179,7 @@ def _search(objective: Objective, problem: _Problem, options: SearchOptions) -> 
         restarts=options.restarts,
         rng=options.seed,
         callback=options.callback,
+        tol=0.0 if options.rows is None else SEARCH_TOL,
     )
     if not found.converged:
         warnings.warn(
@@ -230,21 +250,30 @@ def extend_process(before: LearnedProcess, given: GivenRows, mean: str) -> Learn
 
 
 def _pose(
-    kernel: Kernel | None, given: GivenRows, kind: str, earlier: ProcessRows | None = None
+    kernel: Kernel | None,
+    given: GivenRows,
+    kind: str,
+    earlier: ProcessRows | None = None,
+    most_parameters: int | None = None,
 ) -> _Problem:
     rows = merge_rows(given.X, given.y, given.frequency, given.variance, earlier)
     mean = mean_effects(kind, given.X, given.y, given.frequency)
     if kernel is None:
-        kernel = _usual(rows, mean)
+        kernel = _usual(rows, mean, most_parameters)
     quiet = not noise_variances(kernel, rows.X, absolute=False).any()
     absolute = given.variance is not None and quiet
     refuse_contradictions(rows, given.y, noise_variances(kernel, rows.X, absolute))
     return _Problem(kernel, given, rows, mean, absolute)
 
 
-def _usual(rows: ProcessRows, mean: MeanEffects) -> Kernel:
-    """Return a kernel for columns of which nothing is said, with what is usual as parameters."""
-    kernel = 1.0 * RBF(np.ones(rows.X.shape[1])) + White()
+def _usual(rows: ProcessRows, mean: MeanEffects, most_parameters: int | None) -> Kernel:
+    """Return a kernel for columns of which nothing is said, with what is usual as parameters.
+
+    Where columns are too many for a scale each, there is one scale for all.
+    """
+    columns = rows.X.shape[1]
+    many = most_parameters is not None and columns + 2 > most_parameters
+    kernel = 1.0 * RBF(1.0 if many else np.ones(columns)) + White()
     bounds = default_bounds(kernel, rows.X, rows.y - mean.center)
     return kernel.with_log_parameters(bounds.center)
 

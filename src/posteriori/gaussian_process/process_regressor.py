@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from posteriori.estimators.estimator_rows import check_inputs, check_noise_variance, check_rows
-from posteriori.estimators.parameters import Constraint, check_parameters, one_of
+from posteriori.estimators.parameters import WHOLE, Constraint, check_parameters, one_of, or_none
 from posteriori.gaussian_process.process_belief import Effect
 from posteriori.gaussian_process.process_learning import (
     GivenRows,
@@ -36,12 +36,12 @@ __all__ = ["GaussianProcessRegressor"]
 
 def _kernel_is_kept(estimator: Any) -> bool:
     """Tell whether no row has chosen the parameters of the kernel."""
-    return estimator.hyperparameters != "type-II"
+    return estimator.hyperparameters in ("fixed", "integrated")
 
 
 def _is_not_integrated(estimator: Any) -> bool:
     """Tell whether there is one kernel, whose factor further rows extend."""
-    return estimator.hyperparameters != "integrated"
+    return estimator.hyperparameters in ("fixed", "type-II")
 
 
 class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
@@ -55,11 +55,13 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     kernel : Kernel or None
         Of function and noise, such as ``2.0 * RBF() + White(0.1)``; its parameters are where a search
         begins. None is ``Constant() * RBF(one scale for each column) + White()``.
-    hyperparameters : {"type-II", "fixed", "integrated"}
+    hyperparameters : {"type-II", "fixed", "integrated", "learned"}
         "type-II": parameters of highest evidence, within bounds from the data. "fixed": as the kernel
         says. "integrated": weighed by how probable they are, with a prior on the scale of the data: the
         logarithms of parameters are normal around what is usual, with standard deviation 1.5 (lengths,
         periods, sizes) or 2.3 (noise). With few rows its intervals are as wide as they should be.
+        "learned": "integrated" up to 100 rows, "type-II" beyond; a kernel that is None then has one scale
+        for all of more than 15 columns.
     mean : {"constant", "zero", "linear"}
         "constant": a level N(ȳ, s²) with mean and variance of the targets, integrated out. "linear":
         lines N(0, s²) in standardised columns as well. "zero": none.
@@ -68,6 +70,9 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         of "RBF.scale[0]", ….
     restarts : int
         Further starts of the search, at random.
+    search_rows : int or None
+        Rows, at equal steps, whose evidence the search for "type-II" parameters is after; None is all.
+        What is believed with these parameters, and the evidence, are of all rows.
     random_state : int, Generator or None
         For these.
     callback : callable, optional
@@ -104,9 +109,10 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     """
 
     _constraints = {
-        "hyperparameters": one_of("type-II", "fixed", "integrated"),
+        "hyperparameters": one_of("type-II", "fixed", "integrated", "learned"),
         "mean": one_of("constant", "zero", "linear"),
         "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
+        "search_rows": or_none(WHOLE),
     }
 
     def __init__(
@@ -117,6 +123,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         mean: str = "constant",
         fixed: Any = (),
         restarts: int = 0,
+        search_rows: int | None = None,
         random_state: Seed = None,
         callback: Any = None,
     ) -> None:
@@ -125,6 +132,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         self.mean = mean
         self.fixed = fixed
         self.restarts = restarts
+        self.search_rows = search_rows
         self.random_state = random_state
         self.callback = callback
 
@@ -149,7 +157,9 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
                 f"kernel must be one of posteriori.kernels or None, got {self.kernel!r}"
             )
         given = self._read(X, y, sample_weight, noise_variance, reset=True)
-        options = SearchOptions(self.fixed, self.restarts, self.random_state, self.callback)
+        options = SearchOptions(
+            self.fixed, self.restarts, self.random_state, self.callback, self.search_rows
+        )
         learned = learn_process(
             self.kernel,
             given,
