@@ -30,6 +30,7 @@ from posteriori.inference.processes.additive.additive_process import (
 )
 from posteriori.inference.processes.additive.curve_features import CurveFeatures, make_features
 from posteriori.inference.processes.kernel_search import maximize_evidence
+from posteriori.inference.processes.process_rows import merge_rows
 from posteriori.inference.processes.search_bounds import SearchBounds, default_bounds
 from posteriori.kernels.kernel import Kernel
 from posteriori.numerics.evidence import LogEvidence
@@ -104,8 +105,9 @@ class AdditiveGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             Frequencies: 2 equals a repeated row, 0 leaves it out.
         """
         rows = check_rows(self, X, y, sample_weight=sample_weight, missing="drop")
-        features = make_features(rows.x, rows.frequency)
-        sums = add_up(features, rows.x, rows.y, rows.frequency)
+        merged = merge_rows(rows.x, rows.y[:, None], rows.frequency)
+        features = make_features(merged.X, merged.weight)
+        sums = add_up(features, merged)
         kernel = additive_kernel(features)
         found = maximize_evidence(
             partial(score_additive, features=features, sums=sums),

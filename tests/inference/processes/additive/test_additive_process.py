@@ -12,6 +12,7 @@ from posteriori.inference.processes.additive.additive_process import (
     solve_additive,
 )
 from posteriori.inference.processes.additive.curve_features import make_features
+from posteriori.inference.processes.process_rows import merge_rows
 from tests.inference.processes.dense_oracle import slopes
 
 
@@ -30,7 +31,7 @@ def learned(X, y):
     features = make_features(X)
     kernel = additive_kernel(features)
     kernel = kernel.with_log_parameters(np.log([0.7, 1.2, 1.4, 1.5, 0.3, 0.2]))
-    return features, add_up(features, X, y, None), kernel
+    return features, add_up(features, merge_rows(X, y[:, None])), kernel
 
 
 def plain_covariance(kernel, X, y):
@@ -76,8 +77,17 @@ class TestEvidence:
         again = make_features(np.repeat(X, times, axis=0))
         for one, other in zip(features, again, strict=True):
             assert np.allclose(one, other)
-        sums = add_up(features, X, y, times.astype(float))
-        repeated = add_up(again, np.repeat(X, times, axis=0), np.repeat(y, times), None)
+        sums = add_up(features, merge_rows(X, y[:, None], times))
+        noisy = y + np.random.default_rng(1).normal(size=40)
+        both = merge_rows(np.vstack([X, X]), np.append(y, noisy)[:, None])
+        apart = [add_up(features, merge_rows(X, one[:, None])) for one in (y, noisy)]
+        center = add_up(features, both).center
+        squares = sum(float(np.sum((one - center) ** 2)) for one in (y, noisy))
+        assert np.isclose(add_up(features, both).square, squares)
+        assert np.allclose(add_up(features, both).gram, apart[0].gram + apart[1].gram)
+        repeated = add_up(
+            again, merge_rows(np.repeat(X, times, axis=0), np.repeat(y, times)[:, None])
+        )
         for one, other in zip(sums, repeated, strict=True):
             assert np.allclose(one, other)
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.processes.additive.curve_features import CurveFeatures
+from posteriori.inference.processes.process_rows import ProcessRows
 from posteriori.kernels.inner_products import Linear, White
 from posteriori.kernels.kernel import Kernel, Sum
 from posteriori.kernels.radial import RBF
@@ -101,19 +102,19 @@ def column_kernels(kernel: Kernel, features: CurveFeatures) -> list[Kernel]:
     ]
 
 
-def add_up(features: CurveFeatures, x: Array, y: Array, frequency: Array | None) -> AdditiveSums:
+def add_up(features: CurveFeatures, rows: ProcessRows) -> AdditiveSums:
     """Return the sums over rows, in blocks of them, in O(N P²)."""
-    f = np.ones(len(x)) if frequency is None else frequency
+    x, y, f = rows.X, rows.y[:, 0], rows.weight
     center = float(np.average(y, weights=f))
     residual = y - center
-    square = float(f @ residual**2)
+    square = float(f @ residual**2 + rows.scatter.sum())
     step = rows_per_block(len(features.shift) + 1)
     parts = []
     for first in range(0, len(x), step):
-        rows = slice(first, first + step)
-        phi = features.of(x[rows])
-        weighed = phi * f[rows, None]
-        parts.append((weighed.T @ phi, weighed.T @ residual[rows]))
+        part = slice(first, first + step)
+        phi = features.of(x[part])
+        weighed = phi * f[part, None]
+        parts.append((weighed.T @ phi, weighed.T @ residual[part]))
     gram, pull = reduce(lambda a, b: (a[0] + b[0], a[1] + b[1]), parts)
     total = float(f.sum())
     spread = float(np.sqrt(square / total)) or abs(center) or 1.0
