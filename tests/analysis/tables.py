@@ -44,8 +44,12 @@ def long_analysis_of(target: str, task: str = "auto") -> Analysis:
 
 
 @cache
-def analysis_of(target: str, task: str = "auto") -> Analysis:
-    """Return all models of one target of the table, in few folds; "zeros" has them for half of the counts."""
+def analysis_of(target: str, task: str = "auto", asked: str = "") -> Analysis:
+    """Return all models of one target of the table, or one that is asked for, in few folds.
+
+    The target "zeros" has them for half of the counts.
+    """
     table = mixed_table()
     table = table.assign(zeros=(table["count"] + 1) * (np.arange(len(table)) % 2))
-    return analyze(table[[*INPUTS, target]], target, task=task, folds=2, jobs=1)
+    models = [asked] if asked else None
+    return analyze(table[[*INPUTS, target]], target, task=task, models=models, folds=2, jobs=1)

@@ -47,6 +47,7 @@ from posteriori.ensemble import (
 )
 from posteriori.estimators import contract as c
 from posteriori.gaussian_process import (
+    AdditiveGaussianProcessRegressor,
     GaussianProcessClassifier,
     GaussianProcessRegressor,
     SparseGaussianProcessRegressor,
@@ -103,6 +104,7 @@ N, D = 40, 2
 SCALES = (-50, -20, -8, 12, 20, 50)
 #: Capabilities that say something of estimators as such, not of arguments or results.
 ASKED = (
+    c.AddsColumns,
     c.AddsUp,
     c.CountsParameters,
     c.DrawsLikelihoods,
@@ -230,6 +232,11 @@ ROWS = [
         GaussianProcessRegressor(),
         "numbers",
         {c.PredictsDistributions, c.HasEvidence, c.DrawsTargets},
+    ),
+    Row(
+        AdditiveGaussianProcessRegressor(),
+        "numbers",
+        {c.PredictsDistributions, c.HasEvidence, c.CountsParameters, c.AddsColumns},
     ),
     Row(
         SparseGaussianProcessRegressor(RBF() + White(0.1), POINTS, hyperparameters="fixed"),

@@ -185,3 +185,15 @@ def test_probabilities_are_calibrated():
         sure = np.where(p > 0.5, p, 1.0 - p)
         gaps.append(np.mean((p > 0.5) == y[80:]) - sure.mean())
     assert abs(np.mean(gaps)) < 5.0 * np.std(gaps) / np.sqrt(len(gaps))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_search_on_some_rows_leaves_no_class_out_and_all_rows_are_learned_from(classes):
+    rng = np.random.default_rng(5)
+    X = np.sort(rng.normal(size=(60, 1)), axis=0)
+    y = np.digitize(X[:, 0], np.linspace(-1.0, 1.0, classes + 1)[1:-1])
+    model = GaussianProcessClassifier(search_rows=20).fit(X, y)
+    fixed = GaussianProcessClassifier(model.kernel_, hyperparameters="fixed").fit(X, y)
+    assert float(model.log_evidence_) == pytest.approx(float(fixed.log_evidence_), abs=1e-6)
+    assert np.allclose(model.predict_proba(X), fixed.predict_proba(X), atol=1e-5)
+    assert model.score(X, y) > 0.9

@@ -408,3 +408,42 @@ def test_intervals_of_thirty_rows_cover_what_they_promise():
         total += 20
     # targets of one function depend on each other: five standard errors of sixty functions
     assert abs(inside / total - 0.9) < 5 * np.sqrt(0.09 / 60 / 4)
+
+
+# -- searches on some rows, and few rows -------------------------------------------------------------
+
+
+def test_a_search_on_some_rows_is_that_of_these_and_the_rest_is_of_all():
+    X, y = _rows(n=90)
+    model = GaussianProcessRegressor(search_rows=30).fit(X, y)
+    part = GaussianProcessRegressor().fit(X[::3], y[::3])
+    on_part = _fixed(model.kernel_).fit(X[::3], y[::3])
+    assert float(part.log_evidence_) - float(on_part.log_evidence_) < 0.1
+    whole = _fixed(model.kernel_).fit(X, y)
+    assert float(model.log_evidence_) == pytest.approx(float(whole.log_evidence_), rel=1e-12)
+    assert model.log_evidence_.kind == "type-II"
+    assert "of 30 rows" in model.account_[1]
+    new = np.array([[0.3], [4.0]])
+    assert np.allclose(model.predict_dist(new).std, whole.predict_dist(new).std)
+
+
+@pytest.mark.parametrize(("rows", "kind"), [(100, "laplace"), (101, "type-II")])
+def test_learned_parameters_are_integrated_with_few_rows(rows, kind):
+    X, y = _rows(n=rows)
+    model = GaussianProcessRegressor(hyperparameters="learned").fit(X, y)
+    assert model.log_evidence_.kind == kind
+    same = "integrated" if kind == "laplace" else "type-II"
+    other = GaussianProcessRegressor(hyperparameters=same).fit(X, y)
+    assert float(model.log_evidence_) == pytest.approx(float(other.log_evidence_), rel=1e-12)
+    assert not hasattr(model, "partial_fit")
+    assert not hasattr(model, "leave_one_out_log_density")
+
+
+def test_few_rows_of_many_columns_have_one_scale():
+    X, y = _rows(n=30, columns=16)
+    model = GaussianProcessRegressor(hyperparameters="learned").fit(X, y)
+    assert len(model.kernel_.log_parameters) == 3
+    assert model.log_evidence_.kind == "laplace"
+    X, y = _rows(n=30, columns=15)
+    wide = GaussianProcessRegressor(hyperparameters="learned", search_rows=9)
+    assert len(wide.fit(X[:, :3], y).kernel_.log_parameters) == 5

@@ -260,3 +260,24 @@ def test_intervals_cover_what_they_promise():
         inside.append(np.mean((y[100:] > low) & (y[100:] < high)))
     error = np.std(inside) / np.sqrt(len(inside))
     assert abs(np.mean(inside) - 0.9) < 5.0 * error
+
+
+class TestSearchOnSomeRows:
+    def test_what_is_believed_is_of_all_rows(self, rows):
+        X, y = rows
+        model = SparseGaussianProcessRegressor(inducing=15, search_rows=60).fit(X, y)
+        again = SparseGaussianProcessRegressor(
+            model.kernel_, model.inducing_, hyperparameters="fixed"
+        ).fit(X, y)
+        assert np.isclose(float(model.log_evidence_), float(again.log_evidence_), rtol=1e-9)
+        whole = SparseGaussianProcessRegressor(inducing=15).fit(X, y)
+        assert float(model.log_evidence_) > float(whole.log_evidence_) - 10.0
+
+    def test_columns_that_matter_are_found_among_many(self):
+        """With few points the bound alone takes all for noise here; the exact evidence of some rows does not."""
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(600, 12))
+        y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=600)
+        model = SparseGaussianProcessRegressor(inducing=40, search_rows=400).fit(X[:500], y[:500])
+        error = np.sqrt(np.mean((model.predict(X[500:]) - y[500:]) ** 2))
+        assert error < 0.6 * y[500:].std()

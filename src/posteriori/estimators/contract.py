@@ -17,6 +17,7 @@ from posteriori.numerics.types import Array, Seed
 
 __all__ = [
     "Accounts",
+    "AddsColumns",
     "AddsUp",
     "Classifies",
     "CountsParameters",
@@ -154,6 +155,17 @@ class FillsGaps(Protocol):
     def score_samples(self, X: Any) -> Array: ...
 
     def gap_beliefs(self, X: Any) -> Any: ...
+
+
+class AddsColumns(Protocol):
+    """Predicts a level and a function of each column, of all of which it tells what it believes.
+
+    ``effects`` are those of the level, then of each column in turn.
+    """
+
+    level_: Normal
+
+    def effects(self, X: Any) -> list[Any]: ...
 
 
 class HasBestTree(Protocol):

@@ -1,3 +1,6 @@
+from posteriori.gaussian_process.additive_regressor import (
+    AdditiveGaussianProcessRegressor as AdditiveGaussianProcessRegressor,
+)
 from posteriori.gaussian_process.process_belief import Effect as Effect
 from posteriori.gaussian_process.process_classifier import (
     GaussianProcessClassifier as GaussianProcessClassifier,

@@ -12,6 +12,7 @@ from posteriori.gaussian_process.latent_belief import LatentBelief
 from posteriori.gaussian_process.process_belief import ProcessBelief
 from posteriori.gaussian_process.process_learning import SearchOptions
 from posteriori.inference.processes.kernel_search import (
+    SEARCH_TOL,
     Objective,
     SearchedKernel,
     free_parameters,
@@ -192,6 +193,7 @@ def find_functions(
     hyperparameters: str,
     options: SearchOptions,
     how: LatentOptions,
+    searched: LatentObjective | ShapedObjective | None = None,
 ) -> FoundFunctions:
     """Return functions behind targets, with parameters as they are, chosen or weighed.
 
@@ -204,6 +206,8 @@ def find_functions(
     hyperparameters : {"type-II", "fixed", "integrated"}
     options : SearchOptions
     how : LatentOptions
+    searched : LatentObjective or ShapedObjective, optional
+        Of some of the rows, on which parameters of highest evidence are looked for.
     """
     free = free_parameters(model, options.fixed)
     if hyperparameters == "integrated" and free.any():
@@ -220,7 +224,7 @@ def find_functions(
     n_iter, kind = 1, KINDS[how.approximation]
     told: tuple[str, ...] = ()
     if hyperparameters != "fixed" and free.any():
-        top = _search(objective, model, bounds, options)
+        top = _search(searched or objective, model, bounds, options)
         model, n_iter, kind = top.kernel, top.n_iter, "type-II"
         told = (f"parameters of highest evidence after {n_iter} evaluations",)
     function = objective.at(model)
@@ -248,6 +252,7 @@ def _search(
         restarts=int(options.restarts),
         rng=options.seed,
         callback=options.callback,
+        tol=0.0 if options.rows is None else SEARCH_TOL,
     )
     if not found.converged:
         warnings.warn(

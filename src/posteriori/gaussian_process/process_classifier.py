@@ -19,7 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.estimators.class_probabilities import ClassProbabilities, LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_known_labels
-from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint, one_of
+from posteriori.estimators.parameters import (
+    AT_LEAST_ONE,
+    POSITIVE,
+    WHOLE,
+    Constraint,
+    one_of,
+    or_none,
+)
 from posteriori.gaussian_process.latent_learning import (
     LatentOptions,
     find_functions,
@@ -37,6 +44,7 @@ from posteriori.inference.predictors.expectation_propagation import logistic_til
 from posteriori.inference.predictors.generalized_linear import Likelihood
 from posteriori.inference.predictors.site_predictors import Tilt
 from posteriori.inference.predictors.softmax_averages import average_softmax, contrasts
+from posteriori.inference.processes.kernel_search import some_rows
 from posteriori.inference.processes.latent.latent_likelihoods import (
     LatentLikelihood,
     SingleLatent,
@@ -47,6 +55,7 @@ from posteriori.inference.processes.latent.latent_search import (
     latent_bounds,
     usual_latent_kernel,
 )
+from posteriori.inference.processes.mean_effects import MeanEffects
 from posteriori.kernels.kernel import Kernel
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.linalg import cholesky_jittered
@@ -101,6 +110,9 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         Names of kernel parameters that are not learned, such as "Constant.value".
     restarts : int
         Further searches from random kernels.
+    search_rows : int or None
+        Rows of all classes, over the number of functions, whose evidence the search for the kernel is
+        after; None is all. The function and the evidence are of all rows.
     class_weight : mapping from labels to numbers > 0, "balanced" or None
         How often rows of a class count.
     tol : float
@@ -144,6 +156,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         "hyperparameters": one_of("type-II", "fixed", "integrated"),
         "mean": one_of("constant", "zero", "linear"),
         "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
+        "search_rows": or_none(WHOLE),
         "tol": POSITIVE,
         "max_iter": AT_LEAST_ONE,
     }
@@ -158,6 +171,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         mean: str = "constant",
         fixed: Any = (),
         restarts: int = 0,
+        search_rows: int | None = None,
         class_weight: Any = None,
         tol: float = 1e-6,
         max_iter: int = 200,
@@ -171,6 +185,7 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         self.mean = mean
         self.fixed = fixed
         self.restarts = restarts
+        self.search_rows = search_rows
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -191,21 +206,19 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
                 f"multiclass, of {len(rows.classes)} classes: use link='logistic'"
             )
         kernel = self._kernel(rows.x)
-        objective = LatentObjective(
-            rows.x,
-            self._likelihood(rows),
-            latent_mean(self.mean, rows.x, rows.frequency, 0.0, _SPREAD),
-            str(self.approximation),
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-        )
+        mean = latent_mean(self.mean, rows.x, rows.frequency, 0.0, _SPREAD)
+        objective = self._objective(rows, mean)
+        part = self._searched(rows)
         found = find_functions(
             objective,
             kernel,
             latent_bounds(kernel, rows.x, _SPREAD, _LARGEST),
             self.hyperparameters,
-            SearchOptions(self.fixed, self.restarts, self.random_state, self.callback),
+            SearchOptions(
+                self.fixed, self.restarts, self.random_state, self.callback, self.search_rows
+            ),
             LatentOptions(str(self.approximation), float(self.tol), int(self.max_iter)),
+            searched=objective if part is rows else self._objective(part, mean),
         )
         self._belief, self._rows = found.belief, rows
         self.kernel_, self.classes_ = found.top, rows.classes
@@ -213,6 +226,26 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         self.log_evidence_ = LogEvidence(
             found.log_evidence, kind=found.kind, of="y|X", fingerprint=rows.fingerprint
         )
+
+    def _objective(self, rows: LabelledRows, mean: MeanEffects) -> LatentObjective:
+        return LatentObjective(
+            rows.x,
+            self._likelihood(rows),
+            mean,
+            str(self.approximation),
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+        )
+
+    def _searched(self, rows: LabelledRows) -> LabelledRows:
+        """Return rows for the search, of each class its share."""
+        if self.search_rows is None:
+            return rows
+        functions = len(rows.classes) - 1
+        step = some_rows(len(rows.x) * functions, self.search_rows)
+        places = np.sort(np.argsort(rows.codes, kind="stable")[step])
+        frequency = None if rows.frequency is None else rows.frequency[places]
+        return rows._replace(x=rows.x[places], codes=rows.codes[places], frequency=frequency)
 
     def _kernel(self, x: Array) -> Kernel:
         if self.kernel is None:

@@ -14,10 +14,12 @@ from posteriori.inference.processes.forms.choosing import choose_form
 from posteriori.inference.processes.forms.process_form import ProcessForm
 from posteriori.inference.processes.gram_factor import GramFactor
 from posteriori.inference.processes.kernel_search import (
+    SEARCH_TOL,
     Objective,
     SearchedKernel,
     free_parameters,
     maximize_evidence,
+    some_rows,
 )
 from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
 from posteriori.inference.processes.parameter_integral import integrate_parameters
@@ -27,6 +29,7 @@ from posteriori.inference.processes.process_rows import (
     refuse_contradictions,
 )
 from posteriori.inference.processes.search_bounds import SearchBounds, default_bounds
+from posteriori.inference.quadrature.composite_design import MOST_NUMBERS
 from posteriori.kernels.inner_products import White
 from posteriori.kernels.kernel import Kernel
 from posteriori.kernels.radial import RBF
@@ -35,6 +38,7 @@ from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = [
+    "FEW_ROWS",
     "GivenRows",
     "LearnedProcess",
     "SearchOptions",
@@ -44,6 +48,10 @@ __all__ = [
     "kernel_is_kept",
     "learn_process",
 ]
+
+#: Rows up to which parameters that shall be learned are integrated: at one kernel intervals of so few rows
+#: would be too narrow.
+FEW_ROWS = 100
 
 
 class GivenRows(NamedTuple):
@@ -63,14 +71,22 @@ class GivenRows(NamedTuple):
     variance: Array | None
     flat: bool
 
+    def part(self, rows: slice) -> GivenRows:
+        """Return some of the rows."""
+        frequency, variance = (
+            None if one is None else one[rows] for one in (self.frequency, self.variance)
+        )
+        return GivenRows(self.X[rows], self.y[rows], frequency, variance, self.flat)
+
 
 class SearchOptions(NamedTuple):
-    """How parameters are looked for: kept names, further starts, randomness, who is told."""
+    """How parameters are looked for: kept names, further starts, randomness, who is told, on how many rows."""
 
     fixed: Any
     restarts: int
     seed: Seed
     callback: Any
+    rows: int | None = None
 
 
 class LearnedProcess(NamedTuple):
@@ -132,18 +148,23 @@ def learn_process(
     kernel : Kernel or None
         None is a function of all columns, each with its own scale, and noise.
     given : GivenRows
-    hyperparameters : {"type-II", "fixed", "integrated"}
+    hyperparameters : {"type-II", "fixed", "integrated", "learned"}
     mean : {"constant", "zero", "linear"}, or MeanEffects
     options : SearchOptions
     """
-    problem = _pose(kernel, given, mean)
+    few = hyperparameters == "learned" and len(given.X) <= FEW_ROWS
+    problem = _pose(kernel, given, mean, most_parameters=MOST_NUMBERS if few else None)
     free = free_parameters(problem.kernel, options.fixed)
     if hyperparameters == "fixed":
         return _at_one(problem, problem.kernel, "exact", 1, ())
-    if hyperparameters == "integrated" and free.any():
+    if (hyperparameters == "integrated" or (few and free.sum() <= MOST_NUMBERS)) and free.any():
         return _integrate(problem, free, options)
-    found = _search(problem.form.score, problem, options)
-    told = (f"parameters of highest evidence after {found.n_iter} evaluations",)
+    part = given.part(some_rows(len(given.X), options.rows))
+    searched = problem if len(part.X) == len(given.X) else _pose(problem.kernel, part, mean)
+    found = _search(searched.form.score, searched, options)
+    told: tuple[str, ...] = (f"parameters of highest evidence after {found.n_iter} evaluations",)
+    if searched is not problem:
+        told = (f"{told[0]}, of {len(part.X)} rows",)
     kind: Kind = "type-II" if free.any() else "exact"
     return _at_one(problem, found.kernel, kind, found.n_iter, told)
 
@@ -158,6 +179,7 @@ def _search(objective: Objective, problem: _Problem, options: SearchOptions) -> 
         restarts=options.restarts,
         rng=options.seed,
         callback=options.callback,
+        tol=0.0 if options.rows is None else SEARCH_TOL,
     )
     if not found.converged:
         warnings.warn(
@@ -205,21 +227,27 @@ def _pose(
     given: GivenRows,
     mean: str | MeanEffects,
     earlier: ProcessRows | None = None,
+    most_parameters: int | None = None,
 ) -> _Problem:
     rows = merge_rows(given.X, given.y, given.frequency, given.variance, earlier)
     if isinstance(mean, str):
         mean = mean_effects(mean, given.X, given.y, given.frequency)
     if kernel is None:
-        kernel = _usual(rows, mean)
+        kernel = _usual(rows, mean, most_parameters)
     quiet = not noise_variances(kernel, rows.X, absolute=False).any()
     absolute = given.variance is not None and quiet
     refuse_contradictions(rows, given.y, noise_variances(kernel, rows.X, absolute))
     return _Problem(kernel, given, rows, mean, absolute)
 
 
-def _usual(rows: ProcessRows, mean: MeanEffects) -> Kernel:
-    """Return a kernel for columns of which nothing is said, with what is usual as parameters."""
-    kernel = 1.0 * RBF(np.ones(rows.X.shape[1])) + White()
+def _usual(rows: ProcessRows, mean: MeanEffects, most_parameters: int | None) -> Kernel:
+    """Return a kernel for columns of which nothing is said, with what is usual as parameters.
+
+    Where columns are too many for a scale each, there is one scale for all.
+    """
+    columns = rows.X.shape[1]
+    many = most_parameters is not None and columns + 2 > most_parameters
+    kernel = 1.0 * RBF(1.0 if many else np.ones(columns)) + White()
     bounds = default_bounds(kernel, rows.X, rows.y - mean.center)
     return kernel.with_log_parameters(bounds.center)
 
@@ -267,9 +295,9 @@ def join_rows(old: GivenRows, new: GivenRows) -> GivenRows:
 
 def kernel_is_kept(estimator: Any) -> bool:
     """Tell whether no row has chosen the parameters of the kernel."""
-    return bool(estimator.hyperparameters != "type-II")
+    return estimator.hyperparameters in ("fixed", "integrated")
 
 
 def is_not_integrated(estimator: Any) -> bool:
     """Tell whether there is one kernel, for which further rows can be added."""
-    return bool(estimator.hyperparameters != "integrated")
+    return estimator.hyperparameters in ("fixed", "type-II")

@@ -25,6 +25,7 @@ from posteriori.estimators.labelled_rows import check_known_labels, check_labell
 from posteriori.estimators.parameters import (
     AT_LEAST_ONE,
     POSITIVE,
+    WHOLE,
     Constraint,
     check_parameters,
     one_of,
@@ -40,6 +41,7 @@ from posteriori.gaussian_process.latent_learning import (
 )
 from posteriori.gaussian_process.process_belief import Effect, ProcessBelief
 from posteriori.gaussian_process.process_learning import (
+    FEW_ROWS,
     GivenRows,
     LearnedProcess,
     SearchOptions,
@@ -89,11 +91,13 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     kernel : Kernel or None
         Of function and noise, such as ``2.0 * RBF() + White(0.1)``; its parameters are where a search
         begins. None is ``Constant() * RBF(one scale for each column) + White()``.
-    hyperparameters : {"type-II", "fixed", "integrated"}
+    hyperparameters : {"type-II", "fixed", "integrated", "learned"}
         "type-II": parameters of highest evidence, within bounds from the data. "fixed": as the kernel
         says. "integrated": weighed by how probable they are, with a prior on the scale of the data: the
         logarithms of parameters are normal around what is usual, with standard deviation 1.5 (lengths,
         periods, sizes) or 2.3 (noise). With few rows its intervals are as wide as they should be.
+        "learned": "integrated" up to 100 rows, "type-II" beyond; a kernel that is None then has one scale
+        for all of more than 15 columns.
     mean : {"constant", "zero", "linear"}
         "constant": a level N(ȳ, s²) with mean and variance of the targets, integrated out. "linear":
         lines N(0, s²) in standardised columns as well. "zero": none. Other likelihoods have the level
@@ -132,6 +136,9 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         Most steps of it.
     restarts : int
         Further starts of the search, at random.
+    search_rows : int or None
+        Rows, at equal steps, whose evidence the search for "type-II" parameters is after; None is all.
+        What is believed with these parameters, and the evidence, are of all rows.
     random_state : int, Generator or None
         For these.
     callback : callable, optional
@@ -186,7 +193,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     """
 
     _constraints = {
-        "hyperparameters": one_of("type-II", "fixed", "integrated"),
+        "hyperparameters": one_of("type-II", "fixed", "integrated", "learned"),
         "mean": one_of("constant", "zero", "linear"),
         "outputs": one_of("shared", "coregionalised"),
         "rank": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
@@ -195,6 +202,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         "approximation": or_none(one_of("laplace", "ep", "variational")),
         "tol": POSITIVE,
         "max_iter": AT_LEAST_ONE,
+        "search_rows": or_none(WHOLE),
     }
 
     def __init__(
@@ -210,6 +218,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         approximation: str | None = None,
         likelihood_parameters: Any = None,
         restarts: int = 0,
+        search_rows: int | None = None,
         tol: float = 1e-6,
         max_iter: int = 200,
         random_state: Seed = None,
@@ -225,6 +234,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         self.approximation = approximation
         self.likelihood_parameters = likelihood_parameters
         self.restarts = restarts
+        self.search_rows = search_rows
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -252,7 +262,9 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
             raise TypeError(
                 f"kernel must be one of posteriori.kernels or None, got {self.kernel!r}"
             )
-        options = SearchOptions(self.fixed, self.restarts, self.random_state, self.callback)
+        options = SearchOptions(
+            self.fixed, self.restarts, self.random_state, self.callback, self.search_rows
+        )
         if self.likelihood != "normal":
             return self._fit_latent(X, y, sample_weight, noise_variance, options)
         self._refuse_options()
@@ -293,6 +305,11 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
                 f"outputs={self.outputs!r} are learned from each other where targets are normal: "
                 f"likelihood={self.likelihood!r} has one output; leave outputs out"
             )
+        if self.search_rows is not None:
+            raise ValueError(
+                f"search_rows is of normal targets; likelihood={self.likelihood!r} is searched for with all "
+                f"rows: leave it out, got {self.search_rows!r}"
+            )
         if noise_variance is not None:
             raise ValueError(
                 f"noise_variance is of normal noise, and likelihood={self.likelihood!r} has a law of its "
@@ -311,12 +328,15 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         how = LatentOptions(
             str(self.approximation or family.approximation), float(self.tol), int(self.max_iter)
         )
+        hyperparameters = self.hyperparameters
+        if hyperparameters == "learned":
+            hyperparameters = "integrated" if len(rows.x) <= FEW_ROWS else "type-II"
         self._learned = learn_latent(
             self.kernel,
             family,
             rows.x,
             self.likelihood_parameters,
-            hyperparameters=self.hyperparameters,
+            hyperparameters=hyperparameters,
             mean=self.mean,
             options=options,
             how=how,

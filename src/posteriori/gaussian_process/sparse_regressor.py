@@ -27,10 +27,11 @@ from posteriori.estimators.estimator_rows import (
     check_noise_variance,
     check_rows,
 )
-from posteriori.estimators.parameters import Constraint, check_parameters, one_of
+from posteriori.estimators.parameters import WHOLE, Constraint, check_parameters, one_of, or_none
 from posteriori.gaussian_process.process_belief import Effect, ProcessBelief
 from posteriori.gaussian_process.process_learning import is_not_integrated, kernel_is_kept
 from posteriori.inference.processes.dense_process import noise_variances
+from posteriori.inference.processes.forms.process_form import DenseForm
 from posteriori.inference.processes.inducing.inducing_features import SparseRows
 from posteriori.inference.processes.inducing.inducing_points import choose_points
 from posteriori.inference.processes.inducing.sparse_process import (
@@ -41,14 +42,17 @@ from posteriori.inference.processes.inducing.sparse_process import (
     start_sparse,
 )
 from posteriori.inference.processes.kernel_search import (
+    SEARCH_TOL,
     Objective,
     SearchedKernel,
     free_parameters,
     maximize_evidence,
+    some_rows,
 )
-from posteriori.inference.processes.mean_effects import mean_effects
+from posteriori.inference.processes.mean_effects import MeanEffects, mean_effects
 from posteriori.inference.processes.noise_parts import silenced
 from posteriori.inference.processes.parameter_integral import integrate_parameters
+from posteriori.inference.processes.process_rows import merge_rows
 from posteriori.inference.processes.search_bounds import default_bounds
 from posteriori.kernels.inner_products import White
 from posteriori.kernels.kernel import Kernel, check_points
@@ -59,6 +63,9 @@ from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["SparseGaussianProcessRegressor"]
+
+#: One of so many of the rows of a search on some rows begins it.
+_SHARE = 4
 
 
 class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
@@ -87,6 +94,11 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         Names of kernel parameters that are not learned, such as "White.variance".
     restarts : int
         Further searches from random kernels.
+    search_rows : int or None
+        Rows, at equal steps, whose evidence the search for the kernel is after; None is all. There the
+        search begins with the exact evidence of a quarter of these: with few points in many columns the
+        bound hardly tells which columns matter. Points are chosen among all rows, of which the function
+        and the evidence are.
     random_state : int, Generator or None
         For these.
     callback : callable, optional
@@ -124,6 +136,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         "hyperparameters": one_of("type-II", "fixed", "integrated"),
         "mean": one_of("constant", "zero", "linear"),
         "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
+        "search_rows": or_none(WHOLE),
     }
 
     def __init__(
@@ -137,6 +150,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         move_points: bool = False,
         fixed: Any = (),
         restarts: int = 0,
+        search_rows: int | None = None,
         random_state: Seed = None,
         callback: Any = None,
     ) -> None:
@@ -148,6 +162,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         self.move_points = move_points
         self.fixed = fixed
         self.restarts = restarts
+        self.search_rows = search_rows
         self.random_state = random_state
         self.callback = callback
 
@@ -303,8 +318,14 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             self._search,
             bounds=default_bounds(kernel, rows.x, rows.y - mean.center),
             fixed=kernel.parameter_names if self.hyperparameters == "fixed" else self.fixed,
+            tol=0.0 if self.search_rows is None else SEARCH_TOL,
         )
-        evidence = sparse_evidence(rows, mean, self.method == "fitc", absolute)
+        part = rows
+        if self.search_rows is not None:
+            part = rows.part(some_rows(len(rows.x), self.search_rows))
+            few = part.part(some_rows(len(part.x), max(self.search_rows // _SHARE, 2)))
+            kernel = search(_exact_evidence(few, mean, absolute), kernel).kernel
+        evidence = sparse_evidence(part, mean, self.method == "fitc", absolute)
         found, points = learn_sparse(
             kernel, wanted, evidence, search, rows.x, move=bool(self.move_points)
         )
@@ -454,6 +475,12 @@ def _told(solved: SolvedSparse) -> tuple[str, ...]:
     if solved.jitter:
         told.append(f"jitter {solved.jitter:.3g} on the diagonal: without it k(U) is not definite")
     return tuple(told)
+
+
+def _exact_evidence(rows: SparseRows, mean: MeanEffects, absolute: bool) -> Objective:
+    """Return the evidence of all of some rows, and its slopes, as a function of the kernel."""
+    merged = merge_rows(rows.x, rows.y[:, None], rows.frequency, rows.variance)
+    return DenseForm(merged, mean, absolute).score
 
 
 def _noise_is_given(kernel: Kernel, rows: Rows) -> bool:

@@ -40,6 +40,7 @@ def candidates_for(
     targets: Sequence[str] = (),
     inputs: int = 0,
     rows: int = 0,
+    classes: int = 2,
     curved: bool = True,
 ) -> list[Candidate]:
     """Return the models to try, cheapest first.
@@ -54,6 +55,8 @@ def candidates_for(
         "positive", "seasonal", "counts" and "without inputs", where they are.
     inputs, rows : int
         Size of the data; 0 where it is not known.
+    classes : int
+        Of the target, where these are predicted.
     curved : bool
         Whether some input has more than two values. Otherwise a function of it is a straight line,
         and a candidate with a basis would be the same model as one without.
@@ -84,6 +87,7 @@ def candidates_for(
         if not _lacking(c, targets)
         and inputs <= c.most_inputs
         and (not rows or c.fewest_rows <= rows <= c.most_rows)
+        and rows * max(classes - 1, 1) <= c.most_predictors
         and (curved or not c.basis)
     ]
     return sorted(chosen, key=lambda c: c.cost)

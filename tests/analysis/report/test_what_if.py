@@ -11,6 +11,7 @@ from posteriori.analysis.report.calibration_words import classes_in_words
 from posteriori.analysis.report.page import make_page
 from posteriori.analysis.report.what_if import (
     _typical_row,
+    added_curves,
     driving_first,
     effect_curves,
     typical_table,
@@ -114,3 +115,43 @@ def test_links_lead_to_sections(found):
     for anchor in ("the-ranking", "what-drives-the-predictions", "some-rows"):
         assert f'href="#{anchor}"' in page
         assert f'id="{anchor}"' in page
+
+
+class TestAddedCurves:
+    @pytest.fixture(scope="class")
+    def added(self):
+        rng = np.random.default_rng(7)
+        table = pd.DataFrame({"x": rng.uniform(0.0, 10.0, 150), "z": rng.normal(size=150)})
+        table["colour"] = rng.choice(["red", "green"], 150)
+        table.loc[3:8, "z"] = np.nan
+        table["y"] = 5.0 * np.sin(table["x"]) + (table["colour"] == "red") + rng.normal(size=150)
+        names = ["linear", "additive curves"]
+        return analyze(table, "y", models=names, folds=2, jobs=1)
+
+    def test_bands_are_those_of_the_model_and_the_widest_comes_first(self, added):
+        name, curves = added_curves(added)
+        assert name == "additive curves"
+        assert [curve.name for curve in curves] == ["x", "z"]
+        first = curves[0]
+        wave = 5.0 * np.sin(first.at)
+        apart = first.lines[""] - (wave - 5.0 * np.sin(added.problem.X["x"]).mean())
+        assert np.sqrt(np.mean(apart**2)) < 1.0
+        assert np.all((first.low < first.lines[""]) & (first.lines[""] < first.high))
+        flat = curves[1]
+        assert np.ptp(flat.lines[""]) < 1.0
+
+    def test_a_curve_is_the_difference_of_predictions(self, added):
+        """Whatever the other columns hold: the model is a sum."""
+        _, curves = added_curves(added)
+        model = added.outcomes["additive curves"].model
+        row = added.problem.X.iloc[[20, 20]].assign(x=curves[0].at[[5, 30]])
+        low, high = model.predict(row)
+        line = curves[0].lines[""]
+        assert line[30] - line[5] == pytest.approx(high - low, rel=1e-9)
+
+    def test_the_page_shows_them(self, added, found):
+        page = make_page(added, "t")
+        assert "What each column adds" in page
+        assert "What x adds to y" in page
+        assert "What each column adds" not in make_page(found, "t")
+        assert added_curves(found) == ("", [])

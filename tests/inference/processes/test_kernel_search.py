@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from posteriori.inference.processes.kernel_search import maximize_evidence
+from posteriori.inference.processes.kernel_search import maximize_evidence, some_rows
 from posteriori.inference.processes.search_bounds import default_bounds
 from posteriori.kernels import RBF, Cosine, Kernel, Linear, Matern, Periodic, White
 from tests.kernels.kernel_cases import CASES
@@ -145,3 +145,22 @@ def test_targets_that_are_zero_or_missing_leave_bounds():
     X = np.zeros((3, 1))
     for y in (np.zeros(3), np.full(3, np.nan)):
         assert np.isfinite(np.array(default_bounds(k, X, y))).all()
+
+
+def test_small_gains_end_a_search():
+    X, y = _wavy()
+    k = 2.0 * RBF() + White(0.5)
+    bounds = default_bounds(k, X, y)
+    whole = maximize_evidence(_dense(X, y), k, bounds=bounds)
+    early = maximize_evidence(_dense(X, y), k, bounds=bounds, tol=0.1)
+    assert early.converged
+    assert early.n_iter < whole.n_iter
+    assert whole.log_evidence - 0.5 < early.log_evidence <= whole.log_evidence + 1e-9
+
+
+def test_some_rows_are_at_equal_steps_and_no_more_than_asked_for():
+    for count, most in ((10, 4), (10, 10), (10, 11), (1, 5), (1001, 500)):
+        some = np.arange(count)[some_rows(count, most)]
+        assert len(some) <= most
+        assert len(set(np.diff(some))) <= 1
+    assert len(np.arange(7)[some_rows(7, None)]) == 7

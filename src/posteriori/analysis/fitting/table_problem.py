@@ -163,6 +163,7 @@ def suited_candidates(
         targets=goal.traits,
         inputs=inputs,
         rows=rows,
+        classes=1 if problem.classes is None else len(problem.classes),
         curved=any(problem.X[name].nunique() > 2 for name in numbers),
     )
 

@@ -31,6 +31,7 @@ from posteriori.plotting.parts.frame import place_legend
 
 __all__ = [
     "draw_association",
+    "draw_added",
     "draw_curve",
     "draw_density",
     "draw_effects",
@@ -135,6 +136,19 @@ def draw_effects(effects: Effects, label: str) -> str:
         axes.grid(visible=False, axis="y")
 
     return render_svg(f"effects: {label}", label, paint, (BROAD, 0.9 + 0.26 * len(names)))
+
+
+def draw_added(curve: EffectCurve, target: str) -> str:
+    """Draw what a column adds to the prediction, with its band."""
+
+    def paint(axes: Axes) -> None:
+        axes.axhline(0.0, color=MUTED, lw=1)
+        axes.fill_between(curve.at, curve.low, curve.high, color=FIRST, alpha=0.2, lw=0)  # type: ignore[arg-type]
+        axes.plot(curve.at, curve.lines[""], color=FIRST, lw=2)
+        number_ticks(axes)
+        axes.set(xlabel=short_text(curve.name), ylabel=f"adds to {short_text(target, 14)}")
+
+    return render_svg(f"added: {curve.name}", f"What {curve.name} adds to {target}", paint, SMALL)
 
 
 def draw_curve(curve: EffectCurve, target: str) -> str:

@@ -49,7 +49,12 @@ from posteriori.analysis.report.ranking_tables import (
 )
 from posteriori.analysis.report.tree_rules import tree_section
 from posteriori.analysis.report.verdict_words import verdict_of
-from posteriori.analysis.report.what_if import driving_first, effect_curves, typical_table
+from posteriori.analysis.report.what_if import (
+    added_curves,
+    driving_first,
+    effect_curves,
+    typical_table,
+)
 from posteriori.analysis.table.association import association_matrix, strongest_first
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.numerics.types import Array
@@ -81,7 +86,7 @@ def make_page(found: Findings, title: str, loading: str = "") -> str:
     columns = strongest_first(found.targets, _columns(found))
     parts = [_ranking(found)]
     if not found.ranking.rows[0].failure:
-        parts += [_predictions(found), _drivers(found), tree_section(found)]
+        parts += [_predictions(found), _drivers(found), _added(found), tree_section(found)]
         parts += [_typical(found, columns), _surprises(found, columns)]
     code = f"<pre><code>{escape(code_of(found, loading))}</code></pre>"
     parts += [_glance(found, columns), section("The same in Python", code)]
@@ -264,6 +269,21 @@ def _curves(found: Findings) -> str:
     ) + side_by_side(
         figure(figures.draw_curve(curve, found.target.column.name)) for curve in curves
     )
+
+
+def _added(found: Findings) -> str:
+    """Return what each column adds, by the best model that is a sum over columns; nothing without one."""
+    name, curves = added_curves(found)
+    if not curves:
+        return ""
+    told = paragraph(
+        f"“{found.words(name)}” is a sum of a level and of what each column adds: 0 on average over all "
+        "rows, here with the band that holds it with a probability of 90%. Columns that add most come "
+        "first; one whose band holds a flat line may add nothing."
+    )
+    target = found.target.column.name
+    drawn = [figure(figures.draw_added(curve, target)) for curve in curves]
+    return section("What each column adds", told + side_by_side(drawn))
 
 
 def _typical(found: Findings, columns: list[str]) -> str:

@@ -11,12 +11,12 @@ import pandas as pd
 from posteriori.analysis.fitting.findings import Findings
 from posteriori.analysis.report.insights import entry_text
 from posteriori.analysis.table.wording import short_number
-from posteriori.estimators.contract import predictive_of
+from posteriori.estimators.contract import AddsColumns, offers, predictive_of
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import short_text
 from posteriori.selection.cross_validation import point_prediction
 
-__all__ = ["EffectCurve", "driving_first", "effect_curves", "typical_table"]
+__all__ = ["EffectCurve", "added_curves", "driving_first", "effect_curves", "typical_table"]
 
 #: Typical rows that are shown.
 _ROWS = 10
@@ -67,11 +67,41 @@ def effect_curves(found: Findings) -> list[EffectCurve]:
     return [_curve(found, name) for name in numbers[:_MOST_CURVES]]
 
 
-def _curve(found: Findings, name: str) -> EffectCurve:
-    X, model = found.problem.X, found.outcomes[found.kept].model
+def added_curves(found: Findings) -> tuple[str, list[EffectCurve]]:
+    """Return the best model that adds up columns, and what each column of numbers adds, the widest first.
+
+    Columns that are held at one value have no curve; without such a model there are none.
+    """
+    for row in found.single_rows:
+        model = found.outcomes[row.name].model
+        if model is not None and offers(model[-1], AddsColumns):
+            kinds, X = found.problem.kinds, found.problem.X
+            inputs = [str(name) for name in model[0].get_feature_names_out()]
+            names = [n for n in inputs if kinds.get(n) == "number" and X[n].nunique() > 2]
+            curves = [_added(found, model, name, 1 + inputs.index(name)) for name in names]
+            curves.sort(key=lambda curve: -float(np.ptp(curve.lines[""])))
+            return row.name, curves[:_MOST_CURVES]
+    return "", []
+
+
+def _added(found: Findings, model: Any, name: str, place: int) -> EffectCurve:
+    at, rows = _changed_rows(found, name)
+    belief = model[-1].effects(model[0].transform(rows))[place].belief
+    low, high = (np.asarray(belief.quantile(q)) for q in (0.05, 0.95))
+    return EffectCurve(name, at, {"": np.asarray(belief.mean)}, low, high)
+
+
+def _changed_rows(found: Findings, name: str) -> tuple[Array, pd.DataFrame]:
+    """Return values of a column, and a typical row with each of them in turn."""
+    X = found.problem.X
     first, last = (float(X[name].quantile(q)) for q in _ENDS)
     at = np.linspace(first, last, _POINTS)
-    rows = _typical_row(X, found.problem.kinds, _POINTS).assign(**{name: at})
+    return at, _typical_row(X, found.problem.kinds, _POINTS).assign(**{name: at})
+
+
+def _curve(found: Findings, name: str) -> EffectCurve:
+    model = found.outcomes[found.kept].model
+    at, rows = _changed_rows(found, name)
     if found.problem.classes is not None:
         p, labels = np.asarray(model.predict_proba(rows)), [str(c) for c in model.classes_]
         shown = range(1, 2) if len(labels) == 2 else range(len(labels))

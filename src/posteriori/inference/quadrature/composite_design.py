@@ -25,13 +25,16 @@ from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["DesignedIntegral", "central_composite_points", "integrate_by_design"]
+__all__ = ["MOST_NUMBERS", "DesignedIntegral", "central_composite_points", "integrate_by_design"]
 
 #: f: how far outside the sphere of typical points the design lies.
 _REACH = 1.1
 
 #: Indices of Walsh functions whose products of two are all different: main effects stay apart from others.
 _WALSH = (1, 2, 4, 8, 15, 16, 32, 51, 64, 85, 106, 128, 150, 171, 219, 237, 247)
+
+#: So many numbers can be integrated over.
+MOST_NUMBERS = len(_WALSH)
 
 #: No direction is taken to be wider than this many units, nor than the fall along it allows.
 _WIDEST = 10.0
@@ -113,9 +116,9 @@ def central_composite_points(size: int) -> Array:
     >>> [len(central_composite_points(d)) for d in (1, 2, 3, 5, 8)]
     [3, 9, 15, 27, 81]
     """
-    if size > len(_WALSH):
+    if size > MOST_NUMBERS:
         raise ValueError(
-            f"a design is known for up to {len(_WALSH)} numbers, got {size}; keep some of them fixed"
+            f"a design is known for up to {MOST_NUMBERS} numbers, got {size}; keep some of them fixed"
         )
     star = np.vstack([np.eye(size), -np.eye(size)]) * np.sqrt(size)
     corners = _walsh_corners(size) if size > 1 else np.zeros((0, 1))

@@ -43,6 +43,8 @@ class Candidate(NamedTuple):
         segments "several numbers"; of series all of some words, with commas between them.
     most_inputs, most_rows : float
         Where it would take too long or too much memory; beyond, it runs only if it is asked for.
+    most_predictors : float
+        The same of rows times the classes beyond the first.
     fewest_rows : int
         With fewer it would promise too much, and runs only if it is asked for.
     title : str
@@ -61,6 +63,7 @@ class Candidate(NamedTuple):
     targets: str = "any"
     most_inputs: float = float("inf")
     most_rows: float = float("inf")
+    most_predictors: float = float("inf")
     fewest_rows: int = 0
     title: str = ""
 

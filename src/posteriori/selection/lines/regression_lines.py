@@ -73,6 +73,44 @@ REGRESSION: tuple[Candidate, ...] = (
         title="curves and products",
     ),
     Candidate(
+        "additive curves",
+        "regression",
+        "posteriori.gaussian_process.AdditiveGaussianProcessRegressor",
+        prior="a smooth curve for every column of numbers, each with its size and length, one scale of lines; all "
+        "chosen by evidence",
+        cost=8.0,
+        encoding="numbers",
+        most_inputs=40,
+        fewest_rows=60,  # scales are at their best: with fewer its intervals would be too narrow
+        most_rows=50_000,
+    ),
+    Candidate(
+        "Gaussian process",
+        "regression",
+        "posteriori.gaussian_process.GaussianProcessRegressor",
+        {"hyperparameters": "learned", "mean": "linear", "search_rows": 400},
+        "a smooth function of all columns around straight lines, a scale for each column, chosen by evidence on "
+        "400 rows or, with few rows, integrated",
+        15.0,
+        encoding="numbers",
+        most_inputs=40,
+        most_rows=1_000,
+        title="one smooth function (Gaussian process)",
+    ),
+    Candidate(
+        "Gaussian process (sparse)",
+        "regression",
+        "posteriori.gaussian_process.SparseGaussianProcessRegressor",
+        {"inducing": 100, "mean": "linear", "search_rows": 1_000},
+        "the same, told at 100 points, its scales chosen by evidence on 1,000 rows",
+        15.0,
+        encoding="numbers",
+        most_inputs=40,
+        fewest_rows=1_001,  # up to there all rows tell it
+        most_rows=20_000,
+        title="one smooth function (sparse process)",
+    ),
+    Candidate(
         "Poisson",
         "regression",
         "posteriori.regression.PoissonRegression",

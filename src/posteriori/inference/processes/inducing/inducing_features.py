@@ -10,6 +10,7 @@ with weights of their own precision.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,14 +89,27 @@ class InducingFeatures:
         *,
         absolute: bool = False,
     ) -> None:
-        self.kernel, self.function, self.absolute = kernel, silenced(kernel), absolute
+        self.kernel, self.absolute = kernel, absolute
         self.points = points
         self.mean = mean
-        self.own: Traced = self.function.traced(points, points)
         factor = cholesky_jittered(self.own.value)
         self.jitter = factor.jitter
         self.inverse = triangular_inverse(factor.lower)  # L⁻¹, of all rows: a product is faster
-        self.size = len(points) + mean.columns(points[:1]).shape[1]
+
+    @cached_property
+    def function(self) -> Kernel:
+        """The kernel without its noise."""
+        return silenced(self.kernel)
+
+    @cached_property
+    def own(self) -> Traced:
+        """k(U, U), and how it moves with the kernel."""
+        return self.function.traced(self.points, self.points)
+
+    @property
+    def size(self) -> int:
+        """How many features there are."""
+        return len(self.points) + self.mean.columns(self.points[:1]).shape[1]
 
     def __reduce__(self) -> tuple[Any, ...]:  # how kernels move is no data
         return _rebuild, (self.kernel, self.points, self.mean, self.absolute)

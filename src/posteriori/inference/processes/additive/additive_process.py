@@ -1,0 +1,188 @@
+r"""A sum of curves, lines and a level: evidence, its slope in the kernel, and the posterior of all weights.
+
+With features Φ of rows, prior covariance :math:`C = RR^\top` of their weights, of which the block of a column is
+:math:`k_d(u, u)` of its points, noise :math:`\sigma^2`, :math:`G = \Phi^\top\Phi` and :math:`g = \Phi^\top r`,
+
+.. math:: B = I + R^\top GR/\sigma^2,\qquad w = RB^{-1}R^\top g/\sigma^2,\qquad
+          \ln p = -\tfrac12\{N\ln 2\pi\sigma^2 + \ln|B| + (r^\top r - g^\top w)/\sigma^2\},
+
+.. math:: \frac{\partial\ln p}{\partial C} = \tfrac12(aa^\top - Q),\quad a = (g - Gw)/\sigma^2,\quad
+          Q = (G - GRB^{-1}R^\top G/\sigma^2)/\sigma^2 .
+
+The sums G and g are made once, so that an evaluation costs nothing for rows.
+
+Reference: C. Rasmussen & C. Williams, "Gaussian processes for machine learning", 2006, §2.7 and 5.4.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from posteriori.inference.processes.additive.curve_features import CurveFeatures
+from posteriori.inference.processes.process_rows import ProcessRows
+from posteriori.kernels.inner_products import Linear, White
+from posteriori.kernels.kernel import Kernel, Sum
+from posteriori.kernels.radial import RBF
+from posteriori.numerics.blocks.block_sizes import rows_per_block
+from posteriori.numerics.linalg import cholesky_jittered, triangular_inverse
+from posteriori.numerics.special import LOG_2PI
+from posteriori.numerics.types import Array
+
+__all__ = [
+    "AdditiveSums",
+    "AdditiveWeights",
+    "add_up",
+    "additive_kernel",
+    "column_kernels",
+    "score_additive",
+    "solve_additive",
+]
+
+
+class AdditiveSums(NamedTuple):
+    """Sums over rows.
+
+    Attributes
+    ----------
+    gram : (P, P)
+        G.
+    pull : (P,)
+        g, of targets less their mean.
+    square : float
+        Sum of the squares of these.
+    rows : float
+        How many there are.
+    center, spread : float
+        Mean and standard deviation of the targets: a level is N(center, spread²).
+    """
+
+    gram: Array
+    pull: Array
+    square: float
+    rows: float
+    center: float
+    spread: float
+
+
+class AdditiveWeights(NamedTuple):
+    """The posterior of the weights of features.
+
+    Attributes
+    ----------
+    mean : (P,)
+    root : (P, P)
+        H with HᵀH their covariance.
+    noise : float
+        σ².
+    log_evidence : float
+    """
+
+    mean: Array
+    root: Array
+    noise: float
+    log_evidence: float
+
+
+def additive_kernel(features: CurveFeatures) -> Kernel:
+    """Return the kernel of the curves, lines and noise of standardised columns, as a search may begin with it."""
+    curves = [(1.0 * RBF(1.0)).on([int(d)]) for d in features.curved]
+    return Sum((*curves, 1.0 * Linear(), White(0.1)))
+
+
+def column_kernels(kernel: Kernel, features: CurveFeatures) -> list[Kernel]:
+    """Return the kernels of what each of D columns adds: its curve, if it has one, and its line."""
+    curves = dict(zip(features.curved.tolist(), kernel.parts, strict=False))
+    line = _parameters(kernel)[0] * Linear()
+    return [
+        (_base(curves[d]) + line if d in curves else line).on([d])
+        for d in range(len(features.center))
+    ]
+
+
+def add_up(features: CurveFeatures, rows: ProcessRows) -> AdditiveSums:
+    """Return the sums over rows, in blocks of them, in O(N P²)."""
+    x, y, f = rows.X, rows.y[:, 0], rows.weight
+    center = float(np.average(y, weights=f))
+    residual = y - center
+    square = float(f @ residual**2 + rows.scatter.sum())
+    step = rows_per_block(len(features.shift) + 1)
+    parts = []
+    for first in range(0, len(x), step):
+        part = slice(first, first + step)
+        phi = features.of(x[part])
+        weighed = phi * f[part, None]
+        parts.append((weighed.T @ phi, weighed.T @ residual[part]))
+    gram, pull = reduce(lambda a, b: (a[0] + b[0], a[1] + b[1]), parts)
+    total = float(f.sum())
+    spread = float(np.sqrt(square / total)) or abs(center) or 1.0
+    return AdditiveSums(gram, pull, square, total, center, spread)
+
+
+def solve_additive(kernel: Kernel, features: CurveFeatures, sums: AdditiveSums) -> AdditiveWeights:
+    """Return the posterior of the weights under a kernel, in O(P³)."""
+    noise, root = _parameters(kernel)[1], _prior_root(kernel, features, sums)
+    inner = root.T @ sums.gram @ root / noise
+    lower = np.linalg.cholesky(np.eye(len(inner)) + 0.5 * (inner + inner.T))
+    half = triangular_inverse(lower) @ root.T  # HᵀH = RB⁻¹Rᵀ
+    mean = half.T @ (half @ sums.pull) / noise
+    log_det = 2.0 * float(np.log(lower.diagonal()).sum())
+    misfit = (sums.square - float(sums.pull @ mean)) / noise
+    value = -0.5 * (sums.rows * (LOG_2PI + np.log(noise)) + log_det + misfit)
+    return AdditiveWeights(mean, half, noise, float(value))
+
+
+def score_additive(
+    kernel: Kernel, features: CurveFeatures, sums: AdditiveSums
+) -> tuple[float, Array]:
+    """Return ln p(y) and its gradient in the logarithms of the kernel's parameters, in O(P³)."""
+    solved = solve_additive(kernel, features, sums)
+    lines, noise = _parameters(kernel)
+    a = (sums.pull - sums.gram @ solved.mean) / noise
+    seen = solved.root @ sums.gram / noise
+    slopes, points = [], features.points
+    size, first = len(features.center), 0
+    for part, u in zip(kernel.parts, points, strict=False):
+        block = slice(first, first + len(u))
+        Q = sums.gram[block, block] / noise - seen[:, block].T @ seen[:, block]
+        slopes.append(_base(part).gradient(u, 0.5 * (np.outer(a[block], a[block]) - Q)))
+        first += len(u)
+    block = slice(first, first + size)
+    shrunk = sums.gram.diagonal()[block] / noise - np.einsum(
+        "pd,pd->d", seen[:, block], seen[:, block]
+    )
+    slopes.append(np.array([0.5 * lines * float(np.sum(a[block] ** 2 - shrunk))]))
+    # E|r − Φw|²/σ² − N
+    fit = sums.square - 2.0 * float(sums.pull @ solved.mean) + solved.mean @ sums.gram @ solved.mean
+    spread = float(np.einsum("pq,pq->", solved.root, solved.root @ sums.gram))
+    slopes.append(np.array([0.5 * ((fit + spread) / noise - sums.rows)]))
+    return solved.log_evidence, np.concatenate(slopes)
+
+
+def _base(part: Kernel) -> Kernel:
+    """Return the kernel of one column's curve as a function of that column alone."""
+    return part.parts[0]
+
+
+def _parameters(kernel: Kernel) -> tuple[float, float]:
+    """Return the variances of slopes and of noise."""
+    lines, noise = np.exp(kernel.log_parameters[-2:])
+    return float(lines), float(noise)
+
+
+def _prior_root(kernel: Kernel, features: CurveFeatures, sums: AdditiveSums) -> Array:
+    """Return R with RRᵀ the prior covariance of all weights."""
+    points, lines = features.points, len(features.center)
+    curves = sum(map(len, points))
+    root = np.zeros((curves + lines + 1, curves + lines + 1))
+    first = 0
+    for part, u in zip(kernel.parts, points, strict=False):
+        end = first + len(u)
+        root[first:end, first:end] = cholesky_jittered(_base(part)(u)).lower
+        first = end
+    places = np.arange(curves, curves + lines)
+    root[places, places] = np.sqrt(_parameters(kernel)[0])
+    root[-1, -1] = sums.spread
+    return root

@@ -1,0 +1,49 @@
+"""Which candidates a table is tried with: not those that would take too long or promise too much."""
+
+import pytest
+
+from posteriori.selection.candidates import CANDIDATES, candidates_for
+
+PROCESS, SPARSE, CURVES = "Gaussian process", "Gaussian process (sparse)", "additive curves"
+
+
+def tried(task="regression", **size):
+    return {c.name for c in candidates_for(task, **size)} & {PROCESS, SPARSE, CURVES}
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (20, {PROCESS}),
+        (60, {PROCESS, CURVES}),
+        (1_000, {PROCESS, CURVES}),
+        (1_001, {SPARSE, CURVES}),
+        (20_000, {SPARSE, CURVES}),
+        (20_001, {CURVES}),
+        (50_001, set()),
+    ],
+)
+def test_functions_of_numbers_by_rows(rows, expected):
+    assert tried(rows=rows, inputs=5) == expected
+
+
+def test_wide_tables_have_none():
+    assert tried(rows=500, inputs=40) == {PROCESS, CURVES}
+    assert tried(rows=500, inputs=41) == set()
+
+
+def test_several_classes_have_a_function_each():
+    for rows, classes in ((1_000, 2), (500, 3), (111, 10)):
+        assert tried("classification", rows=rows, inputs=5, classes=classes) == {PROCESS}
+        assert tried("classification", rows=rows + 1, inputs=5, classes=classes) == set()
+
+
+def test_what_is_asked_for_is_tried_in_any_case():
+    (found,) = candidates_for("regression", [SPARSE], rows=10, inputs=1_000)
+    assert found.name == SPARSE
+
+
+def test_names_and_titles_are_told_apart():
+    for task in {c.task for c in CANDIDATES}:
+        called = [name for c in CANDIDATES if c.task == task for name in {c.name, c.words}]
+        assert len(called) == len(set(called))
