@@ -241,6 +241,9 @@ def test_a_malformed_uai_is_told_with_its_line(tmp_path, text, line, message):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ("ISO-8859-1", "ISO-8859-99", "line 1: expected one of the encodings utf-8"),
+        ("ISO-8859-1", "cp037", "line 1: expected one of the encodings utf-8"),
+        ("ISO-8859-1", "shift_jis", "line 1: expected one of the encodings utf-8"),
         ("<FOR>b</FOR>", "<FOR>c</FOR>", "line 6: expected a declared variable, got 'c'"),
         ("<FOR>b</FOR>", "", "line 6: expected one FOR in DEFINITION, got 0"),
         (".1 .2", ".1", "line 6: expected 6 numbers of 'b', got 5"),

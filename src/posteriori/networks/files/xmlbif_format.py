@@ -53,6 +53,9 @@ _HEAD = """\
 #: The elements that hold others, and those of them whose text counts.
 _PARTS = {"VARIABLE": ("NAME", "OUTCOME"), "DEFINITION": ("FOR", "GIVEN", "TABLE")}
 
+#: Encodings that the parser of XML reads by itself; others it would look for among Python's.
+_ENCODINGS = ("utf-8", "utf-16", "iso-8859-1", "us-ascii")
+
 #: Signs that XML can hold and that reading keeps: no control characters.
 _SIGNS = re.compile("[ -~\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*+")
 
@@ -157,15 +160,13 @@ class _Reader:
         self.text: list[str] = []
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
+        self.parser.XmlDeclHandler = self._require_encoding
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = self.text_found
+        self.parser.CharacterDataHandler = self.text.append
         self.parser.EntityDeclHandler = self._refuse_entity
         self.parser.ExternalEntityRefHandler = self._refuse_entity
         self.parser.SkippedEntityHandler = self._refuse_entity
-
-    def text_found(self, text: str) -> None:
-        self.text.append(text)
 
     def _start(self, tag: str, attributes: Mapping[str, str]) -> None:
         self.root = self.root or tag
@@ -182,6 +183,11 @@ class _Reader:
         if tag in _PARTS.get(holder, ()):
             self.elements[-1].parts.setdefault(tag, []).append("".join(self.text).strip())
         self.text.clear()
+
+    def _require_encoding(self, version: str, encoding: str | None, standalone: int) -> None:
+        if encoding is not None and encoding.lower() not in _ENCODINGS:
+            known = ", ".join(_ENCODINGS)
+            raise self._error(f"expected one of the encodings {known}, got {shown(encoding)}")
 
     def _refuse_entity(self, *declared: Any) -> NoReturn:
         raise self._error("expected no entities, got one; write what it stands for in its place")
