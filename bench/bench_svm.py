@@ -77,7 +77,7 @@ def with_kernel(count: int, rounds: int) -> list[Comparison]:
 
 def linear(count: int, rounds: int) -> Comparison:
     X, y = some_rows(count, 50)
-    options = {"C": 1e-3, "tol": 1e-3, "max_iter": 1000, "random_state": 0}
+    options = {"C": 1e-3, "tol": 1e-3, "max_iter": 10_000, "random_state": 0}
 
     def ours():
         return LinearSupportVector(loss="hinge", intercept="penalised", **options).fit(X, y)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.compilation import compiled_beside, compiled_sums
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["LinearMachine", "LinearRows", "solve_linear_machine"]
@@ -124,8 +124,8 @@ def solve_linear_machine(
     seed, done, gap, moved = int(rng.integers(1, 2**31)), 0, np.inf, np.inf
     for _ in range(1 if penalised else _CENTRES):
         passes, gap = _descend(
-            rows.values, rows.columns, rows.starts, y, upper, bend, curvature, a, w, center, column, tol,
-            max_iter - done, seed + done,
+            rows.values, rows.columns, rows.starts, y, upper, bend, curvature, a, w, center, column,
+            np.empty(len(y), dtype=np.int64), tol, max_iter - done, seed + done,
         )  # fmt: skip
         done += passes
         moved = column * float(w[-1])
@@ -136,7 +136,7 @@ def solve_linear_machine(
     return LinearMachine(w[:-1].copy(), center + column * float(w[-1]), a, done, arrived)
 
 
-@compiled_beside
+@compiled_sums
 def _descend(
     values: Array,
     columns: IntArray,
@@ -149,37 +149,51 @@ def _descend(
     w: Array,
     center: float,
     column: float,
+    active: IntArray,
     tol: float,
     most: int,
     seed: int,
 ) -> tuple[int, float]:
     """Pass over the rows in random order until their projected gradients agree; return passes and gap.
 
-    w, whose last entry is the weight of the intercept's column, and a are changed in place.
+    w, whose last entry is the weight of the intercept's column, and a are changed in place. Rows at an end
+    whose gradient holds them there by more than any other row still moved are left out, until the rest
+    agrees: then a pass over all must agree too. ``active``, (N,), holds those that are not left out.
     """
     count, dense, last = len(y), len(columns) == 0, len(w) - 1
-    gap = np.inf
+    size, gap, low, high = 0, np.inf, -np.inf, np.inf
     state = np.uint64(seed)
     for passes in range(most):
+        if size == 0:
+            size, low, high = count, -np.inf, np.inf
+            for k in range(count):
+                active[k] = k
         least, largest = np.inf, -np.inf
         # each pass begins elsewhere and goes on in strides that have no divisor in common with the number of rows
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        n = np.int64(state >> np.uint64(33)) % count
-        stride = 1 + np.int64((state >> np.uint64(7)) & np.uint64(0x3FFFFFFF)) % count
-        while _divisor(stride, count) != 1:
+        place = np.int64(state >> np.uint64(33)) % size
+        stride = 1 + np.int64((state >> np.uint64(7)) & np.uint64(0x3FFFFFFF)) % size
+        while _divisor(stride, size) != 1:
             stride += 1
-        for _ in range(count):
-            n = (n + stride) % count
+        stride %= size
+        for _ in range(size):
+            place += stride
+            place -= size if place >= size else 0
+            n = active[place]
             first, end = starts[n], starts[n + 1]
             score = center + column * w[last]
             if dense:
-                for k in range(first, end):
-                    score += values[k] * w[k - first]
+                for k in range(end - first):
+                    score += values[first + k] * w[k]
             else:
                 for k in range(first, end):
                     score += values[k] * w[columns[k]]
             slope = y[n] * score - 1.0 + bend[n] * a[n]
-            if (a[n] <= 0.0 and slope >= 0.0) or (a[n] >= upper[n] and slope <= 0.0):
+            at_lower, at_upper = a[n] <= 0.0, a[n] >= upper[n]
+            if (at_lower and slope > high) or (at_upper and slope < low):
+                active[place] = -1
+                continue
+            if (at_lower and slope >= 0.0) or (at_upper and slope <= 0.0):
                 least, largest = min(least, 0.0), max(largest, 0.0)
                 continue
             least, largest = min(least, slope), max(largest, slope)
@@ -187,16 +201,32 @@ def _descend(
             step = (new - a[n]) * y[n]
             a[n] = new
             if dense:
-                for k in range(first, end):
-                    w[k - first] += step * values[k]
+                for k in range(end - first):
+                    w[k] += step * values[first + k]
             else:
                 for k in range(first, end):
                     w[columns[k]] += step * values[k]
             w[last] += step * column
+        if largest - least <= tol:
+            if size == count:
+                return passes + 1, largest - least
+            size = 0  # all rows again
+            continue
         gap = largest - least
-        if gap <= tol:
-            return passes + 1, gap
+        low, high = (least if least < 0.0 else -np.inf), (largest if largest > 0.0 else np.inf)
+        size = _without_marked(active, size)
     return most, gap
+
+
+@compiled_beside
+def _without_marked(active: IntArray, size: int) -> int:
+    """Move numbers that are not negative to the front; return how many there are."""
+    kept = 0
+    for k in range(size):
+        if active[k] >= 0:
+            active[kept] = active[k]
+            kept += 1
+    return kept
 
 
 @compiled_beside
