@@ -212,7 +212,7 @@ class DirectedGraph(GraphValue):
             walk = states[::-1]
             forward = [entered % 2 == 1 for entered in walk[1:]]
             path = describe_path(self.nodes, [s // 2 for s in walk], forward, opener)
-        return Separation(*map(self._named, (first, second, known)), path)
+        return Separation(self._named(first), self._named(second), self._named(known), path)
 
     def paths(
         self, a: Nodes, b: Nodes, given: Nodes = (), limit: int | None = 50

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def as_nodes(nodes: Nodes, known: Container[Node] = ()) -> list[Node]:
         return chosen
 
 
-def _is_known(node: Any, known: Container[Node]) -> bool:
+def _is_known(node: object, known: Container[Node]) -> TypeGuard[Node]:
     try:
         return node in known
     except TypeError:

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from posteriori.graphs.adjacency import Adjacency
 from posteriori.graphs.node_sets import Node, NodeSet
+from posteriori.numerics.types import IntArray
 
 __all__ = ["Path", "Separation", "describe_path", "shortest_paths"]
 
@@ -100,7 +101,7 @@ class Separation:
 
 
 def describe_path(
-    names: Sequence[Node], path: Sequence[int], forward: Sequence[bool], opener: Sequence[int]
+    names: Sequence[Node], path: Sequence[int], forward: Sequence[bool], opener: IntArray
 ) -> Path:
     """Return a path of numbered nodes with the role of each inner one.
 
@@ -108,7 +109,7 @@ def describe_path(
     ----------
     forward : sequence of bool
         Whether the arrow between a node and the next points to the next.
-    opener : sequence of int
+    opener : array (n,)
         What opens each node as a collider, plus 1: itself, a descendant, or nothing (0).
     """
     roles, reasons, blocked_by = [], [], []
