@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def as_nodes(nodes: Nodes, known: Container[Node] = ()) -> list[Node]:
     the cells of a grid, (0, 1) is a node and not two.
     """
     if isinstance(nodes, str) or not isinstance(nodes, Iterable) or _is_known(nodes, known):
-        return [cast(Node, nodes)]
+        return [nodes]
     chosen: list[Any] = nodes.tolist() if isinstance(nodes, np.ndarray) else list(nodes)
     try:
         return list(dict.fromkeys(chosen))
@@ -76,7 +76,7 @@ def as_nodes(nodes: Nodes, known: Container[Node] = ()) -> list[Node]:
         return chosen
 
 
-def _is_known(node: Any, known: Container[Node]) -> bool:
+def _is_known(node: object, known: Container[Node]) -> TypeGuard[Node]:
     try:
         return node in known
     except TypeError:

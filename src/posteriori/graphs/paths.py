@@ -109,7 +109,7 @@ def describe_path(
     ----------
     forward : sequence of bool
         Whether the arrow between a node and the next points to the next.
-    opener : sequence of int
+    opener : array (n,)
         What opens each node as a collider, plus 1: itself, a descendant, or nothing (0).
     """
     roles, reasons, blocked_by = [], [], []
