@@ -77,7 +77,7 @@ def gpy_score(x: np.ndarray, y: np.ndarray) -> Callable[[], float]:
     import GPy
 
     kernel = GPy.kern.RBF(x.shape[1], variance=2.0, lengthscale=SCALES, ARD=True)
-    model = GPy.models.GPRegression(x, y[:, None], kernel, noise_var=0.1)
+    model = GPy.models.GPRegression(x, y[:, None], kernel, noise_var=0.1 - 1e-8)  # it adds 1e-8
 
     def run() -> float:
         model.parameters_changed()
@@ -122,7 +122,9 @@ def compare_fits() -> list[Comparison]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         reached = peer.fit(x, y).log_marginal_likelihood_value_
-        assert float(ours.fit(x, y).log_evidence_) >= reached - 1e-3
+        # two columns tell nothing: evidence rises by 0.001 nats to their longest scale, which is 1e5 there and
+        # 1,000 spreads of the column here
+        assert float(ours.fit(x, y).log_evidence_) >= reached - 0.01
         title = f"fit, one start, {FIT} × 5, scikit-learn"
         fits = partial(ours.fit, x, y), partial(peer.fit, x, y)
         return [compare(title, *fits, bar=5.0, faster=True, rounds=7, warm=False)]
