@@ -74,8 +74,8 @@ class AdditiveGaussianProcessRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    A curve is told by its values at 12 points between the ends of the middle 99 % of its column, and is flat
-    beyond, beside the line. An evaluation of the evidence costs O(P³) for P ≤ 13 D + 1 weights, and nothing
+    A curve is told by its values at 12 points between the ends of the middle 99 % of its column, and is straight
+    beyond. An evaluation of the evidence costs O(P³) for P ≤ 13 D + 1 weights, and nothing
     for rows, of which sums are made once in O(N P²). NaN in y is a missing target.
 
     Examples

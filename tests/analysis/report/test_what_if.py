@@ -117,17 +117,18 @@ def test_links_lead_to_sections(found):
         assert f'id="{anchor}"' in page
 
 
-class TestAddedCurves:
-    @pytest.fixture(scope="class")
-    def added(self):
-        rng = np.random.default_rng(7)
-        table = pd.DataFrame({"x": rng.uniform(0.0, 10.0, 150), "z": rng.normal(size=150)})
-        table["colour"] = rng.choice(["red", "green"], 150)
-        table.loc[3:8, "z"] = np.nan
-        table["y"] = 5.0 * np.sin(table["x"]) + (table["colour"] == "red") + rng.normal(size=150)
-        names = ["linear", "additive curves"]
-        return analyze(table, "y", models=names, folds=2, jobs=1)
+@pytest.fixture(scope="module")
+def added():
+    rng = np.random.default_rng(7)
+    table = pd.DataFrame({"x": rng.uniform(0.0, 10.0, 150), "z": rng.normal(size=150)})
+    table["colour"] = rng.choice(["red", "green"], 150)
+    table.loc[3:8, "z"] = np.nan
+    table["y"] = 5.0 * np.sin(table["x"]) + (table["colour"] == "red") + rng.normal(size=150)
+    names = ["linear", "additive curves"]
+    return analyze(table, "y", models=names, folds=2, jobs=1)
 
+
+class TestAddedCurves:
     def test_bands_are_those_of_the_model_and_the_widest_comes_first(self, added):
         name, curves = added_curves(added)
         assert name == "additive curves"

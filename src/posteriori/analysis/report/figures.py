@@ -138,13 +138,17 @@ def draw_effects(effects: Effects, label: str) -> str:
     return render_svg(f"effects: {label}", label, paint, (BROAD, 0.9 + 0.26 * len(names)))
 
 
-def draw_added(curve: EffectCurve, target: str) -> str:
-    """Draw what a column adds to the prediction, with its band."""
+def draw_added(curve: EffectCurve, target: str, ends: tuple[float, float]) -> str:
+    """Draw what a column adds to the prediction, with its band, on a scale that figures share."""
+    assert curve.low is not None  # what is added is a number
+    assert curve.high is not None
+    low, high = curve.low, curve.high
 
     def paint(axes: Axes) -> None:
         axes.axhline(0.0, color=MUTED, lw=1)
-        axes.fill_between(curve.at, curve.low, curve.high, color=FIRST, alpha=0.2, lw=0)  # type: ignore[arg-type]
+        axes.fill_between(curve.at, low, high, color=FIRST, alpha=0.2, lw=0)
         axes.plot(curve.at, curve.lines[""], color=FIRST, lw=2)
+        axes.set_ylim(*ends)
         number_ticks(axes)
         axes.set(xlabel=short_text(curve.name), ylabel=f"adds to {short_text(target, 14)}")
 

@@ -4,7 +4,8 @@ r"""Smooth functions of single columns as polynomials through their values at a 
           \psi_i(x) = \frac1m\sum_{k<m}(2 - \delta_{k0})\,T_k(u_i)\,T_k(x)
 
 at the m Chebyshev points u of the range of a column: what is seen of a function that turns slowly is told
-by its values there to many digits, whatever its kernel. All functions have the mean 0 over the rows that
+by its values there to many digits, whatever its kernel. Beyond the ends a function goes on straight. All
+functions have the mean 0 over the rows that
 they are learned from, so that a level beside them is the mean of the targets.
 
 Reference: L. N. Trefethen, "Approximation theory and approximation practice", 2013, ch. 3 and 5.
@@ -23,8 +24,8 @@ __all__ = ["CurveFeatures", "curve_points", "make_features"]
 #: Points of a column.
 _POINTS = 12
 
-#: Curves run over this part of the values of a column, and are flat beyond: far values would take most of
-#: the points.
+#: Curves bend over this part of the values of a column, and are straight beyond: far values would take most
+#: of the points.
 _ENDS = (0.005, 0.995)
 
 
@@ -111,10 +112,15 @@ def _features(made: CurveFeatures, x: Array) -> Array:
 
 
 def _cardinal(x: Array) -> Array:
-    """Return ψ at numbers in [−1, 1], those outside moved to the ends, (N, m)."""
+    """Return ψ at numbers, straight outside [−1, 1], (N, m)."""
     turn = np.polynomial.chebyshev.chebvander(_chebyshev_points(), _POINTS - 1) * 2.0
     turn[:, 0] = 1.0
-    seen = np.polynomial.chebyshev.chebvander(np.clip(x, -1.0, 1.0), _POINTS - 1)
+    inside = np.clip(x, -1.0, 1.0)
+    seen = np.polynomial.chebyshev.chebvander(inside, _POINTS - 1)
+    out = np.flatnonzero(x != inside)
+    k = np.arange(_POINTS)
+    slope = np.sign(x[out])[:, None] ** (k + 1) * k**2  # T′ₖ(±1) = (±1)ᵏ⁺¹k²
+    seen[out] += (x - inside)[out, None] * slope
     return seen @ turn.T / _POINTS
 
 
