@@ -281,7 +281,10 @@ def _added(found: Findings) -> str:
         "rows, here with the band that holds it with a probability of 90%, all on one scale. Columns that "
         "add most come first; one whose band holds a flat line may add nothing."
     )
-    ends = min(float(np.min(c.low)) for c in curves), max(float(np.max(c.high)) for c in curves)
+    ends = (
+        min(float(np.asarray(c.low).min()) for c in curves),
+        max(float(np.asarray(c.high).max()) for c in curves),
+    )
     target = found.target.column.name
     drawn = [figure(figures.draw_added(curve, target, ends)) for curve in curves]
     return section("What each column adds", told + side_by_side(drawn))
