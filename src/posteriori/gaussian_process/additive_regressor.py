@@ -29,7 +29,7 @@ from posteriori.inference.processes.additive.additive_process import (
     solve_additive,
 )
 from posteriori.inference.processes.additive.curve_features import CurveFeatures, make_features
-from posteriori.inference.processes.kernel_search import maximize_evidence
+from posteriori.inference.processes.kernel_search import SEARCH_TOL, maximize_evidence
 from posteriori.inference.processes.process_rows import merge_rows
 from posteriori.inference.processes.search_bounds import SearchBounds, default_bounds
 from posteriori.kernels.kernel import Kernel
@@ -114,6 +114,7 @@ class AdditiveGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             kernel,
             bounds=_bounds(kernel, features, sums),
             callback=self.callback,
+            tol=SEARCH_TOL,
         )
         if not found.converged:
             warnings.warn(

@@ -53,7 +53,7 @@ Objective = Callable[[Any], tuple[float, Array]]
 #: Slopes below this, in nats for a factor e, end an ascent; so do gains of this share of the evidence.
 _FLAT, _ROUNDING = 1e-3, 1e-10
 
-#: Gain in nats at which a search on some of the rows ends: what it finds differs by more from that of all.
+#: Gain in nats at which a search ends whose end needs no digits: on some of the rows, or of many scales.
 SEARCH_TOL = 0.01
 
 #: Most evaluations in one ascent.

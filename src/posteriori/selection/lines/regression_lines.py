@@ -78,9 +78,9 @@ REGRESSION: tuple[Candidate, ...] = (
         "posteriori.gaussian_process.AdditiveGaussianProcessRegressor",
         prior="a smooth curve for every column of numbers, each with its size and length, one scale of lines; all "
         "chosen by evidence",
-        cost=8.0,
+        cost=12.0,
         encoding="numbers",
-        most_inputs=40,
+        most_inputs=20,
         fewest_rows=60,  # scales are at their best: with fewer its intervals would be too narrow
         most_rows=50_000,
     ),
@@ -101,8 +101,8 @@ REGRESSION: tuple[Candidate, ...] = (
         "Gaussian process (sparse)",
         "regression",
         "posteriori.gaussian_process.SparseGaussianProcessRegressor",
-        {"inducing": 100, "mean": "linear", "search_rows": 1_000},
-        "the same, told at 100 points, its scales chosen by evidence on 1,000 rows",
+        {"inducing": 100, "mean": "linear", "search_rows": 600},
+        "the same, told at 100 points, its scales chosen by evidence on 600 rows",
         15.0,
         encoding="numbers",
         most_inputs=40,

@@ -24,7 +24,7 @@ import numpy as np
 from posteriori.inference.processes.additive.curve_features import CurveFeatures
 from posteriori.inference.processes.process_rows import ProcessRows
 from posteriori.kernels.inner_products import Linear, White
-from posteriori.kernels.kernel import Kernel, Sum
+from posteriori.kernels.kernel import Kernel, Sum, Traced
 from posteriori.kernels.radial import RBF
 from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.linalg import cholesky_jittered, triangular_inverse
@@ -123,7 +123,38 @@ def add_up(features: CurveFeatures, rows: ProcessRows) -> AdditiveSums:
 
 def solve_additive(kernel: Kernel, features: CurveFeatures, sums: AdditiveSums) -> AdditiveWeights:
     """Return the posterior of the weights under a kernel, in O(P³)."""
-    noise, root = _parameters(kernel)[1], _prior_root(kernel, features, sums)
+    curves = _trace_curves(kernel, features)
+    return _solve(_prior_root(kernel, curves, features, sums), _parameters(kernel)[1], sums)
+
+
+def score_additive(
+    kernel: Kernel, features: CurveFeatures, sums: AdditiveSums
+) -> tuple[float, Array]:
+    """Return ln p(y) and its gradient in the logarithms of the kernel's parameters, in O(P³)."""
+    curves, (lines, noise) = _trace_curves(kernel, features), _parameters(kernel)
+    solved = _solve(_prior_root(kernel, curves, features, sums), noise, sums)
+    a = (sums.pull - sums.gram @ solved.mean) / noise
+    seen = solved.root @ sums.gram / noise
+    slopes, first = [], 0
+    for curve in curves:
+        block = slice(first, first + len(curve.value))
+        Q = sums.gram[block, block] / noise - seen[:, block].T @ seen[:, block]
+        slopes.append(curve.pull(0.5 * (np.outer(a[block], a[block]) - Q)))
+        first = block.stop
+    block = slice(first, first + len(features.center))
+    shrunk = sums.gram.diagonal()[block] / noise - np.einsum(
+        "pd,pd->d", seen[:, block], seen[:, block]
+    )
+    slopes.append(np.array([0.5 * lines * float(np.sum(a[block] ** 2 - shrunk))]))
+    # E|r − Φw|²/σ² − N
+    fit = sums.square - 2.0 * float(sums.pull @ solved.mean) + solved.mean @ sums.gram @ solved.mean
+    spread = noise * float(np.vdot(solved.root, seen))
+    slopes.append(np.array([0.5 * ((fit + spread) / noise - sums.rows)]))
+    return solved.log_evidence, np.concatenate(slopes)
+
+
+def _solve(root: Array, noise: float, sums: AdditiveSums) -> AdditiveWeights:
+    """Return the posterior of weights with the prior covariance RRᵀ."""
     inner = root.T @ sums.gram @ root / noise
     lower = np.linalg.cholesky(np.eye(len(inner)) + 0.5 * (inner + inner.T))
     half = triangular_inverse(lower) @ root.T  # HᵀH = RB⁻¹Rᵀ
@@ -134,31 +165,10 @@ def solve_additive(kernel: Kernel, features: CurveFeatures, sums: AdditiveSums) 
     return AdditiveWeights(mean, half, noise, float(value))
 
 
-def score_additive(
-    kernel: Kernel, features: CurveFeatures, sums: AdditiveSums
-) -> tuple[float, Array]:
-    """Return ln p(y) and its gradient in the logarithms of the kernel's parameters, in O(P³)."""
-    solved = solve_additive(kernel, features, sums)
-    lines, noise = _parameters(kernel)
-    a = (sums.pull - sums.gram @ solved.mean) / noise
-    seen = solved.root @ sums.gram / noise
-    slopes, points = [], features.points
-    size, first = len(features.center), 0
-    for part, u in zip(kernel.parts, points, strict=False):
-        block = slice(first, first + len(u))
-        Q = sums.gram[block, block] / noise - seen[:, block].T @ seen[:, block]
-        slopes.append(_base(part).gradient(u, 0.5 * (np.outer(a[block], a[block]) - Q)))
-        first += len(u)
-    block = slice(first, first + size)
-    shrunk = sums.gram.diagonal()[block] / noise - np.einsum(
-        "pd,pd->d", seen[:, block], seen[:, block]
-    )
-    slopes.append(np.array([0.5 * lines * float(np.sum(a[block] ** 2 - shrunk))]))
-    # E|r − Φw|²/σ² − N
-    fit = sums.square - 2.0 * float(sums.pull @ solved.mean) + solved.mean @ sums.gram @ solved.mean
-    spread = float(np.einsum("pq,pq->", solved.root, solved.root @ sums.gram))
-    slopes.append(np.array([0.5 * ((fit + spread) / noise - sums.rows)]))
-    return solved.log_evidence, np.concatenate(slopes)
+def _trace_curves(kernel: Kernel, features: CurveFeatures) -> list[Traced]:
+    """Return the covariances of curves at their points, and how these move with the kernel."""
+    pairs = zip(kernel.parts, features.points, strict=False)
+    return [_base(part).traced(u, u) for part, u in pairs]
 
 
 def _base(part: Kernel) -> Kernel:
@@ -172,17 +182,17 @@ def _parameters(kernel: Kernel) -> tuple[float, float]:
     return float(lines), float(noise)
 
 
-def _prior_root(kernel: Kernel, features: CurveFeatures, sums: AdditiveSums) -> Array:
+def _prior_root(
+    kernel: Kernel, curves: list[Traced], features: CurveFeatures, sums: AdditiveSums
+) -> Array:
     """Return R with RRᵀ the prior covariance of all weights."""
-    points, lines = features.points, len(features.center)
-    curves = sum(map(len, points))
-    root = np.zeros((curves + lines + 1, curves + lines + 1))
-    first = 0
-    for part, u in zip(kernel.parts, points, strict=False):
-        end = first + len(u)
-        root[first:end, first:end] = cholesky_jittered(_base(part)(u)).lower
+    size = len(features.shift) + 1
+    root, first = np.zeros((size, size)), 0
+    for curve in curves:
+        end = first + len(curve.value)
+        root[first:end, first:end] = cholesky_jittered(curve.value).lower
         first = end
-    places = np.arange(curves, curves + lines)
+    places = np.arange(first, size - 1)
     root[places, places] = np.sqrt(_parameters(kernel)[0])
     root[-1, -1] = sums.spread
     return root
