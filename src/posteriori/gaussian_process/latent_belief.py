@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.gaussian_process.process_belief import Effect, ProcessBelief
-from posteriori.inference.processes.latent.latent_search import LatentModel
+from posteriori.inference.processes.latent.latent_search import TargetModel
 from posteriori.inference.processes.latent.target_families import TargetFamily
 from posteriori.numerics.types import Array
 
@@ -24,12 +24,12 @@ class LatentBelief(NamedTuple):
     ----------
     function : ProcessBelief
         Of the predictor η.
-    models : tuple of LatentModel
+    models : tuple of TargetModel
         With the parameters of the family that belong to each of its processes.
     """
 
     function: ProcessBelief
-    models: tuple[LatentModel, ...]
+    models: tuple[TargetModel, ...]
 
     @property
     def family(self) -> TargetFamily:

@@ -15,15 +15,15 @@ from posteriori.inference.processes.kernel_search import (
     SEARCH_TOL,
     Objective,
     SearchedKernel,
-    free_parameters,
+    find_free,
     maximize_evidence,
 )
 from posteriori.inference.processes.latent.latent_process import KINDS
 from posteriori.inference.processes.latent.latent_search import (
     LatentFunction,
-    LatentModel,
     LatentObjective,
     ShapedObjective,
+    TargetModel,
     usual_latent_kernel,
 )
 from posteriori.inference.processes.latent.target_families import (
@@ -81,7 +81,7 @@ class FoundFunctions(NamedTuple):
 
     Attributes
     ----------
-    top : Kernel or LatentModel
+    top : Kernel or TargetModel
         As given, chosen, or most probable.
     models, functions : tuple
         One, or as many as are weighed.
@@ -116,9 +116,9 @@ class LatentLearned(NamedTuple):
     belief: LatentBelief
 
     @property
-    def model(self) -> LatentModel:
+    def model(self) -> TargetModel:
         """As given, chosen, or most probable."""
-        model: LatentModel = self.found.top
+        model: TargetModel = self.found.top
         return model
 
     @property
@@ -177,7 +177,7 @@ def learn_latent(
     if kernel is None:
         kernel = usual_latent_kernel(X, family.unit)
     _refuse_noise(kernel)
-    model = LatentModel(kernel, family, family.read(given))
+    model = TargetModel(kernel, family, family.read(given))
     level = latent_mean(mean, X, family.frequency, family.level, family.unit)
     objective = ShapedObjective(
         X, family, level, how.approximation, tol=how.tol, max_iter=how.max_iter
@@ -200,7 +200,7 @@ def find_functions(
     Parameters
     ----------
     objective : LatentObjective or ShapedObjective
-    model : Kernel or LatentModel
+    model : Kernel or TargetModel
         What the objective takes: where a search begins.
     bounds : SearchBounds
     hyperparameters : {"type-II", "fixed", "integrated"}
@@ -209,7 +209,7 @@ def find_functions(
     searched : LatentObjective or ShapedObjective, optional
         Of some of the rows, on which parameters of highest evidence are looked for.
     """
-    free = free_parameters(model, options.fixed)
+    free = find_free(model, options.fixed)
     if hyperparameters == "integrated" and free.any():
         made = integrate_parameters(
             objective,

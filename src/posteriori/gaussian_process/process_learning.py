@@ -17,7 +17,7 @@ from posteriori.inference.processes.kernel_search import (
     SEARCH_TOL,
     Objective,
     SearchedKernel,
-    free_parameters,
+    find_free,
     maximize_evidence,
     some_rows,
 )
@@ -154,7 +154,7 @@ def learn_process(
     """
     few = hyperparameters == "learned" and len(given.X) <= FEW_ROWS
     problem = _pose(kernel, given, mean, most_parameters=MOST_NUMBERS if few else None)
-    free = free_parameters(problem.kernel, options.fixed)
+    free = find_free(problem.kernel, options.fixed)
     if hyperparameters == "fixed":
         return _at_one(problem, problem.kernel, "exact", 1, ())
     if (hyperparameters == "integrated" or (few and free.sum() <= MOST_NUMBERS)) and free.any():

@@ -45,7 +45,7 @@ from posteriori.inference.processes.kernel_search import (
     SEARCH_TOL,
     Objective,
     SearchedKernel,
-    free_parameters,
+    find_free,
     maximize_evidence,
     some_rows,
 )
@@ -201,7 +201,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             fitc=self.method == "fitc",
             absolute=absolute,
         )
-        free = free_parameters(kernel, self.fixed)
+        free = find_free(kernel, self.fixed)
         if self.hyperparameters == "integrated" and free.any():
             self._integrate(kernel, sparse, solve, free, rows.fingerprint)
         else:

@@ -26,7 +26,7 @@ __all__ = [
     "Objective",
     "Parametrized",
     "SearchedKernel",
-    "free_parameters",
+    "find_free",
     "maximize_evidence",
     "some_rows",
 ]
@@ -132,7 +132,7 @@ def maximize_evidence(
     >>> round(float(found.kernel.variance), 3), round(found.log_evidence, 6)
     (1.0, -1.5)
     """
-    free = free_parameters(kernel, fixed)
+    free = find_free(kernel, fixed)
     search = _Search(objective, kernel, free, callback, tol)
     try:
         for start in _starts(search, bounds, restarts, as_generator(rng)):
@@ -144,7 +144,7 @@ def maximize_evidence(
     return SearchedKernel(*search.best, len(search.trace), search.converged, tuple(search.trace))
 
 
-def free_parameters(kernel: Parametrized, fixed: Sequence[str]) -> Array:
+def find_free(kernel: Parametrized, fixed: Sequence[str]) -> Array:
     """Return which parameters are learned, (P,) of bool, or say which name does not exist."""
     names = kernel.parameter_names
     free = np.ones(len(names), dtype=bool)

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from posteriori.inference.processes.kernel_search import maximize_evidence
-from posteriori.inference.processes.latent.latent_search import LatentModel, ShapedObjective
+from posteriori.inference.processes.latent.latent_search import ShapedObjective, TargetModel
 from posteriori.inference.processes.latent.target_families import (
     CountFamily,
     DispersedFamily,
@@ -36,7 +36,7 @@ GIVEN = {
 
 def model_of(name):
     family = FAMILIES[name]
-    return LatentModel(KERNEL, family, family.read(GIVEN[name]))
+    return TargetModel(KERNEL, family, family.read(GIVEN[name]))
 
 
 @pytest.mark.parametrize("approximation", ["laplace", "ep", "variational"])
@@ -94,7 +94,7 @@ def test_a_search_finds_the_parameters_of_the_family():
     objective = ShapedObjective(
         x, family, MeanEffects(family.level, 1.0), "laplace", tol=1e-8, max_iter=200
     )
-    model = LatentModel(KERNEL, family, family.read(None))
+    model = TargetModel(KERNEL, family, family.read(None))
     found = maximize_evidence(
         objective, model, bounds=model.bounds(x), fixed=KERNEL.parameter_names
     )

@@ -24,7 +24,7 @@ from posteriori.numerics.types import Array
 
 __all__ = [
     "LatentFunction",
-    "LatentModel",
+    "TargetModel",
     "LatentObjective",
     "ShapedObjective",
     "latent_bounds",
@@ -157,7 +157,7 @@ class LatentObjective:
         return LatentFunction(kernel, self.X, self.mean, fit)
 
 
-class LatentModel(NamedTuple):
+class TargetModel(NamedTuple):
     """A kernel and the parameters of a family of targets, which are looked for together.
 
     Attributes
@@ -182,7 +182,7 @@ class LatentModel(NamedTuple):
         """Logarithms of the kernel's parameters, then φ."""
         return np.append(self.kernel.log_parameters, self.phi)
 
-    def with_log_parameters(self, values: Array) -> LatentModel:
+    def with_log_parameters(self, values: Array) -> TargetModel:
         """Return the same with other parameters."""
         first, rest = np.split(np.asarray(values), [len(self.kernel.log_parameters)])
         return self._replace(kernel=self.kernel.with_log_parameters(first), phi=rest)
@@ -197,7 +197,7 @@ class LatentModel(NamedTuple):
 
 
 class ShapedObjective:
-    """From a :class:`LatentModel` to the log evidence of targets, and its gradient in all parameters.
+    """From a :class:`TargetModel` to the log evidence of targets, and its gradient in all parameters.
 
     Parameters
     ----------
@@ -224,12 +224,12 @@ class ShapedObjective:
         start = family.likelihood(family.bounds.center, self.level)
         self.engine = LatentObjective(X, start, mean, approximation, tol=tol, max_iter=max_iter)
 
-    def __call__(self, model: LatentModel) -> tuple[float, Array]:
+    def __call__(self, model: TargetModel) -> tuple[float, Array]:
         function = self.at(model)
         value, slope = self.engine.score(function)
         return value, np.append(slope, self._slopes(function.fit, model.phi))
 
-    def at(self, model: LatentModel) -> LatentFunction:
+    def at(self, model: TargetModel) -> LatentFunction:
         """Return what is known of the function with a kernel and parameters of the family."""
         self.engine.likelihood = self.family.likelihood(model.phi, self.level)
         return self.engine.at(model.kernel)
