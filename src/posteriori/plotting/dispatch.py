@@ -7,7 +7,12 @@ from typing import Any
 
 from posteriori.distributions import BayesResult, Distribution
 from posteriori.distributions.composites.mixture import MixtureFamily
-from posteriori.estimators.contract import Classifies, HasComponents, offers
+from posteriori.estimators.contract import (
+    Classifies,
+    HasComponents,
+    PredictsDistributions,
+    offers,
+)
 from posteriori.numerics import LogEvidence
 from posteriori.plotting.calibrations import plot_confusion, plot_reliability
 from posteriori.plotting.classifiers import plot_boundary
@@ -29,6 +34,7 @@ from posteriori.plotting.pictures.density_estimates import (
 from posteriori.plotting.pictures.distribution_pictures import PLOTTABLE, picture_of
 from posteriori.plotting.pictures.mixture_pictures import plot_mixture
 from posteriori.plotting.pictures.partition_pictures import plot_choice, plot_partitions
+from posteriori.plotting.pictures.prediction_pictures import plot_prediction
 from posteriori.plotting.pictures.tree_pictures import plot_tree
 from posteriori.plotting.updates import plot_update
 
@@ -79,6 +85,8 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     ``model.tree_``                 questions and answers of a decision tree, yes to the left
     fitted classifier               regions, boundaries and rows, with ``X=`` and ``y=``
                                     (:func:`plot_boundary`)
+    fitted regression of one        mean and bands that hold half and nine tenths of new targets,
+    column                          with ``X=`` and ``y=``, or ``between=``
     fitted mixture, or ``Mixture``  weighted components of one column, ellipses of two, over the rows
                                     ``X=``
     fitted ``PCA``                  variances of its components (scree)
@@ -132,6 +140,8 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
         return plot_boundary(thing, ax=ax, **options)
     if offers(thing, HasComponents) or (isinstance(thing, MixtureFamily) and "X" in options):
         return plot_mixture(thing, ax=ax, **options)
+    if offers(thing, PredictsDistributions):
+        return plot_prediction(thing, ax=ax, **options)
     if isinstance(thing, LogEvidence):
         return plot_evidence(thing, ax=ax, label=label, **options)
     if isinstance(thing, Distribution):

@@ -17,7 +17,7 @@ from posteriori.plotting.parts.style import COLORS, Axes, color_of, dashes_of, s
 from posteriori.plotting.pictures.mixture_pictures import draw_components
 from posteriori.plotting.pictures.stems import draw_spike, draw_stems
 
-__all__ = ["draw_curve", "draw_curves", "grid_of", "range_of"]
+__all__ = ["check_between", "draw_curve", "draw_curves", "grid_of", "range_of"]
 
 #: Of more curves than this only some are named.
 _MAX_NAMED = 9
@@ -34,7 +34,7 @@ def draw_curves(
     """Draw distributions of one number: one in detail, several beside each other."""
     if not 0 < mass < 1:
         raise ValueError(f"mass must lie strictly between 0 and 1, got {mass!r}")
-    asked = None if between is None else _check_between(between)
+    asked = None if between is None else check_between(between)
     if len(members) == 1:
         ((label, member),) = members.items()
         _draw_one(axes, member, label, mass, asked, color or COLORS[0])
@@ -120,14 +120,15 @@ def grid_of(member: Member, where: Range) -> tuple[Array, Array, float]:
 def range_of(members: list[Member], mass: float, between: Any) -> Range:
     """Return the range that shows all members, or the one asked for."""
     if between is not None:
-        return _check_between(between)
+        return check_between(between)
     if not members:
         return 0.0, 1.0
     reaches = [m.reach(mass) for m in members]
     return min(low for low, _ in reaches), max(high for _, high in reaches)
 
 
-def _check_between(between: Any) -> Range:
+def check_between(between: Any) -> Range:
+    """Return both ends of the range that was asked for."""
     try:
         low, high = map(float, between)
     except (TypeError, ValueError):

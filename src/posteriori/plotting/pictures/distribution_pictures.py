@@ -23,8 +23,8 @@ PLOTTABLE = """\
 a distribution of one number (curve or stems), of two numbers (contours), of categories (bars) or \
 of a vector (intervals), single or batched; a PointMass; a list or a mapping from names to such \
 distributions; a BayesResult; a list or a mapping from names to LogEvidence; a Reliability or \
-Confusion; a fitted classifier of two columns; a fitted mixture of one or two columns; a fitted histogram or kernel density of \
-one column"""
+Confusion; a fitted classifier of two columns; a fitted regression of one column; a fitted mixture of one or two \
+columns; a fitted histogram or kernel density of one column"""
 
 
 class Picture(NamedTuple):
