@@ -347,9 +347,13 @@ OF_ESTIMATORS = {
     "galaxies",
     "half_tagged",
     "labelling_pixels",
+    "mauna_loa",
     "medical_decision",
     "mouse",
+    "outliers",
     "sources",
+    "two_moons",
+    "xor",
 }
 
 

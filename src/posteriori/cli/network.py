@@ -11,6 +11,7 @@ import typer
 from posteriori.cli.output import plain
 from posteriori.networks import BayesianNetwork
 from posteriori.networks.files.file_text import write_text
+from posteriori.tables import JointTable
 
 __all__ = ["run_draw", "run_query", "run_show_network"]
 
@@ -33,7 +34,7 @@ def _rows(answer: Any) -> list[tuple[str, float]]:
     """Return states and their probabilities; those of several variables are joined by commas."""
     if isinstance(answer, float):
         return [("", answer)]
-    if hasattr(answer, "factor"):
+    if isinstance(answer, JointTable):
         frame = answer.to_frame()
         states = frame.drop(columns="probability").astype(str).agg(", ".join, axis=1)
         return list(zip(states, frame["probability"].tolist(), strict=True))
