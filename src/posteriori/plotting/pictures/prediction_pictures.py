@@ -60,7 +60,7 @@ def plot_prediction(
     given = names or (*seen_names(model, ("x",)), "y")
     with axes_for(ax) as axes:
         _draw_bands(axes, x, believed, np.atleast_1d(mass))
-        if targets is not None:
+        if rows is not None and targets is not None:
             axes.plot(rows, targets, "o", color=INK, ms=3, mew=0, label="rows")
         axes.set(xlabel=given[0], ylabel=given[1], xlim=(x[0], x[-1]))
         place_legend(axes)
