@@ -72,6 +72,11 @@ PREDICTING = [c for c in CANDIDATES if c.task not in ("joint", "segments", "seri
 CASES = [case for candidate in PREDICTING for case in cases_of(candidate)]
 
 
+#: Kernels whose search ends where it gains little: the last digits of rows move the end, and inducing points that
+#: nearly repeat each other make that larger.
+SEARCHED = {"Gaussian process", "Gaussian process (sparse)"}
+
+
 def test_every_candidate_is_tried():
     assert all(any(c is case.values[0] for case in CASES) for c in PREDICTING)
 
@@ -86,7 +91,8 @@ def test_densities_of_rows_are_the_same(candidate, kind, analysis_of):
     pipeline.fit(problem.X, problem.y)
     held = held_out_density(pipeline, problem.X, problem.y, draws=20)
     assert held.method == "5-fold"
-    np.testing.assert_allclose(held.pointwise, outcome.unseen.log_density, rtol=1e-9, atol=1e-12)
+    rtol = 1e-6 if candidate.name in SEARCHED else 1e-9
+    np.testing.assert_allclose(held.pointwise, outcome.unseen.log_density, rtol=rtol, atol=1e-12)
 
 
 @pytest.mark.parametrize(
