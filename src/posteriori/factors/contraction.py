@@ -1,9 +1,9 @@
 r"""Products of many factors, summed or maximised over what is not wanted.
 
 :math:`\sum_{x \setminus \text{keep}} \prod_i \phi_i` by elimination: one variable after another is
-summed out of the product of the few factors that hold it. The order is greedy: next comes the
-variable that leaves the smallest table. The product in front of a sum is never written down; the
-two are one product of matrices.
+summed out of the product of the few factors that hold it. In the order of
+:mod:`posteriori.graphs.orders` the variable with the smallest table comes next. The product in
+front of a sum is never written down; the two are one product of matrices.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from posteriori.factors.axes import Axes, Label, Names, as_names, pair, refuse_a
 from posteriori.factors.cells import _SMALL, contract_cells
 from posteriori.factors.factor import Factor, _make
 from posteriori.factors.scaled_cells import BITS, ScaledCells, scale_logs, tighten
+from posteriori.graphs.orders.elimination_order import eliminate_all, join_scopes, weigh_sizes
 
 __all__ = ["Decoding", "contract", "decode"]
 
@@ -220,49 +221,75 @@ def _eliminate(scopes: tuple[Axes, ...], keep: tuple[str, ...]) -> tuple[Step, .
     for name in keep:
         if name not in sizes:
             refuse_axis(name, tuple(sizes))
-    kept = set(keep)
-    live = {i: frozenset(axes.names) for i, axes in enumerate(scopes)}
-    holders: dict[str, set[int]] = {name: set() for name in sizes}
-    for i, scope in live.items():
-        for name in scope:
-            holders[name].add(i)
-    steps: list[Step] = []
+    joining = _Joining(scopes, sizes, keep)
+    for name in _order(scopes, sizes, keep):
+        held = joining.holders[name]
+        if held:  # not summed out yet beside another one
+            joining.join_all(held, alone=True)
+    joining.join_all(joining.live)
+    return tuple(joining.steps)
 
-    def join(parts: tuple[int, ...]) -> int:
-        scope = frozenset().union(*(live[i] for i in parts))
-        rest = tuple(n for n in sizes if n in scope and (n in kept or holders[n] - set(parts)))
+
+def _order(scopes: tuple[Axes, ...], sizes: Mapping[str, int], keep: tuple[str, ...]) -> list[str]:
+    """Return the names to be summed out, the smallest table next."""
+    names = list(sizes)
+    place = {name: v for v, name in enumerate(names)}
+    start = np.cumsum([0, *(len(axes.names) for axes in scopes)])
+    scope = np.array([place[name] for axes in scopes for name in axes.names], dtype=np.int64)
+    graph = join_scopes(start, scope, np.ones(len(names), dtype=np.int64))
+    kept = set(keep)
+    groups = [
+        np.array([place[name] for name in names if (name in kept) is last], dtype=np.int64)
+        for last in (False, True)
+    ]
+    weights = weigh_sizes(list(sizes.values()))
+    order = eliminate_all(graph, weights, groups, by_weight=True).order
+    return [names[v] for v in order if names[v] not in kept]
+
+
+class _Joining:
+    """Factors at hand by number, and the steps that made them."""
+
+    def __init__(
+        self, scopes: tuple[Axes, ...], sizes: Mapping[str, int], keep: tuple[str, ...]
+    ) -> None:
+        self.sizes, self.kept = sizes, set(keep)
+        self.steps: list[Step] = []
+        self.n_given = len(scopes)
+        self.live = {i: frozenset(axes.names) for i, axes in enumerate(scopes)}
+        self.holders: dict[str, set[int]] = {name: set() for name in sizes}
+        for i, scope in self.live.items():
+            for name in scope:
+                self.holders[name].add(i)
+
+    def join_all(self, parts: Iterable[int], *, alone: bool = False) -> None:
+        """Multiply factors two at a time, small ones first; one alone is summed where that is asked for."""
+        first, *others = sorted(parts, key=self._cells)
+        if alone and not others:
+            self._join((first,))
+        for i in others:
+            first = self._join((first, i))
+
+    def _join(self, parts: tuple[int, ...]) -> int:
+        scope = frozenset().union(*(self.live[i] for i in parts))
+        rest = tuple(
+            name
+            for name in self.sizes
+            if name in scope and (name in self.kept or self.holders[name] - set(parts))
+        )
+        new = self.n_given + len(self.steps)
         for i in parts:
-            for name in live.pop(i):
-                holders[name].discard(i)
-        new = len(scopes) + len(steps)
-        live[new] = frozenset(rest)
+            for name in self.live.pop(i):
+                self.holders[name].discard(i)
+        self.live[new] = frozenset(rest)
         for name in rest:
-            holders[name].add(new)
-        steps.append(Step(parts, rest))
-        _check_memory(rest, sizes)
+            self.holders[name].add(new)
+        self.steps.append(Step(parts, rest))
+        _check_memory(rest, self.sizes)
         return new
 
-    def cost(name: str) -> int:
-        scope = frozenset().union(*(live[i] for i in holders[name]))
-        return math.prod(sizes[n] for n in scope if n != name)
-
-    def cells(i: int) -> int:
-        return math.prod(sizes[n] for n in live[i])
-
-    costs = {name: cost(name) for name in sizes if name not in kept}
-    while costs:
-        name = min(costs, key=costs.__getitem__)
-        first, *others = sorted(holders[name], key=cells)
-        if not others:
-            first = join((first,))
-        for i in others:
-            first = join((first, i))
-        costs = {n: costs[n] for n in costs if holders[n]}
-        costs |= {n: cost(n) for n in live[first] if n in costs}
-    first, *others = sorted(live, key=cells)
-    for i in others:
-        first = join((first, i))
-    return tuple(steps)
+    def _cells(self, i: int) -> int:
+        return math.prod(self.sizes[name] for name in self.live[i])
 
 
 def _sizes(scopes: tuple[Axes, ...]) -> Mapping[str, int]:

@@ -15,6 +15,7 @@ from posteriori.inference.cliques.clique_answers import (
     marginals,
 )
 from posteriori.inference.cliques.clique_plan import CliquePlan, plan_cliques
+from posteriori.inference.cliques.scope_beliefs import scope_belief
 from posteriori.inference.cliques.table_set import TableSet
 from posteriori.networks.network_engine import Engine, Findings
 from posteriori.networks.network_evidence import Given
@@ -159,14 +160,7 @@ def _family_belief(
     if not free:
         found[where] = 1.0
         return found
-    arrays = plan.arrays
-    clique = int(plan.tree.home[min(free, key=lambda v: plan.tree.position[v])])
-    axes = arrays.axes[arrays.start[clique] : arrays.start[clique + 1]].tolist()
-    belief = cells[arrays.first_cell[clique] : arrays.first_cell[clique + 1]]
-    belief = belief.reshape(tables.sizes[axes])
-    belief = belief.sum(axis=tuple(i for i, v in enumerate(axes) if v not in free))
-    kept = [v for v in axes if v in free]
-    found[where] = np.transpose(belief, [kept.index(v) for v in free])
+    found[where] = scope_belief(plan, cells, free)
     return found
 
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.cliques.clique_plan import PlanArrays
+from posteriori.inference.cliques.table_set import LEAST
 from posteriori.numerics.compilation import compilable_bare
 from posteriori.numerics.types import Array, IntArray
 
@@ -35,10 +36,6 @@ __all__ = [
     "draw_below",
     "make_room",
 ]
-
-#: Products are held as plain numbers while no cell can be smaller than e to this.
-_LEAST = -640.0
-
 
 #: What is asked of each row of evidence.
 TOTALS, MARGINALS, JOINT, BEST, BELIEFS = range(5)
@@ -220,7 +217,7 @@ def _collect(
         total += value if logs else _log(value)
     for c in range(n_cliques):
         least = _multiply_in(plan, tables, logs, row, states, axes, cells, messages, floors, c)
-        if least < _LEAST and not logs:
+        if least < LEAST and not logs:
             return math.nan
         total += _send_up(plan, logs, axes, cells, messages, floors, tops, c)
         if total == -math.inf:

@@ -10,7 +10,10 @@ import numpy as np
 from posteriori.numerics.compilation import as_kernel_indices, as_kernel_input
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["TableSet", "in_logs", "gather_tables"]
+__all__ = ["LEAST", "TableSet", "gather_log_tables", "gather_scopes", "gather_tables", "in_logs"]
+
+#: Products are held as plain numbers while no cell can be smaller than e to this.
+LEAST = -640.0
 
 
 class TableSet(NamedTuple):
@@ -60,7 +63,30 @@ def gather_tables(
     sizes: Sequence[int], scopes: Sequence[Sequence[int]], tables: Sequence[Array]
 ) -> TableSet:
     """Return tables of nonnegative numbers, each over the variables of its scope, as one value."""
-    made = [_scaled(np.asarray(table, dtype=float).reshape(-1)) for table in tables]
+    return _gather(sizes, scopes, [_scaled(np.asarray(table, dtype=float)) for table in tables])
+
+
+def gather_log_tables(
+    sizes: Sequence[int], scopes: Sequence[Sequence[int]], logs: Sequence[Array]
+) -> TableSet:
+    """Return tables that are given by their logarithms; they stay such where plain numbers would not hold them."""
+    made = [_shifted(table) for table in logs]
+    if min((floor for _, _, floor in made), default=0.0) < LEAST:
+        return _gather(sizes, scopes, made)._replace(logs=True)
+    return _gather(sizes, scopes, [(np.exp(cells), top, floor) for cells, top, floor in made])
+
+
+def gather_scopes(sizes: Sequence[int], scopes: Sequence[Sequence[int]]) -> TableSet:
+    """Return tables without cells, to plan for those that are to come."""
+    return _gather(sizes, scopes, [(np.zeros(0), 0.0, 0.0) for _ in scopes])
+
+
+def _gather(
+    sizes: Sequence[int],
+    scopes: Sequence[Sequence[int]],
+    made: Sequence[tuple[Array, float, float]],
+) -> TableSet:
+    """Lay tables behind one another, each with its scale and the logarithm of its smallest cell."""
     start = np.cumsum([0, *(len(scope) for scope in scopes)])
     scope = np.array([v for scope in scopes for v in scope], dtype=np.int64)
     strides = [_strides([sizes[v] for v in scope]) for scope in scopes]
@@ -68,7 +94,7 @@ def gather_tables(
     steps = np.array([step for steps in strides for step in steps])
     places = (np.array(sizes), start, scope, steps, base[:-1], np.zeros(len(made)))
     numbers = (
-        np.concatenate([np.zeros(0), *(cells for cells, _, _ in made)]),
+        np.concatenate([np.zeros(0), *(cells.reshape(-1) for cells, _, _ in made)]),
         np.array([scale for _, scale, _ in made]),
         np.array([floor for _, _, floor in made]),
     )
@@ -89,6 +115,15 @@ def _scaled(cells: Array) -> tuple[Array, float, float]:
         return cells, 0.0, 0.0
     scaled = cells / top
     return scaled, float(np.log(top)), float(np.log(scaled[scaled > 0.0].min()))
+
+
+def _shifted(logs: Array) -> tuple[Array, float, float]:
+    """Return logarithms less the largest, that one, and the smallest that is left above −∞."""
+    top = float(logs.max(initial=-np.inf))
+    if top == -np.inf:
+        return logs, 0.0, 0.0
+    shifted = logs - top
+    return shifted, top, float(shifted[shifted > -np.inf].min())
 
 
 def _strides(shape: Sequence[int]) -> list[int]:

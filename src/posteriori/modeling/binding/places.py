@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -16,6 +16,7 @@ __all__ = [
     "add_tables",
     "compact",
     "flat_index",
+    "locate",
     "member_index",
     "one_hot",
     "same_place",
@@ -116,3 +117,12 @@ def add_arrays(arrays: Sequence[Array], ndim: int) -> Array:
         else:
             total = total + part
     return total
+
+
+def locate(axes: Sequence[Axis], where: Sequence[int], variables: Container[str]) -> str:
+    """Say where on plates something is; array axes bear the name of a variable."""
+    places = [
+        f"index {i}" if axis.name in variables else f"{axis.name}={i}"
+        for axis, i in zip(axes, where, strict=True)
+    ]
+    return f" at {', '.join(places)}" if places else ""

@@ -66,6 +66,11 @@ class Solved:
         """The result that answers for each variable."""
         return {name: result for result in self.results for name in result.names}
 
+    @cached_property
+    def answers(self) -> dict[str, Any]:
+        """What one question found out that later ones ask for again."""
+        return {}
+
     def marginal(self, name: str) -> Any:
         """Return the marginal of a solved variable."""
         return self.by_name[name].marginal(name)

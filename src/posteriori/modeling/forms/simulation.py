@@ -25,7 +25,7 @@ from posteriori.modeling.binding.labelled import (
     spread,
     substitute,
 )
-from posteriori.modeling.forms.table_elimination import locate
+from posteriori.modeling.binding.places import locate
 from posteriori.modeling.language.expressions import Input, Variable
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed

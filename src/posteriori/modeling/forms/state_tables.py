@@ -19,13 +19,13 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term
 from posteriori.modeling.binding.construction import construct_chosen, log_prob_of
 from posteriori.modeling.binding.labelled import Axis, Switch, Table, Term, shape_of, spread
-from posteriori.modeling.binding.places import add_tables, compact
-from posteriori.modeling.forms.table_elimination import MOST_CELLS, locate
+from posteriori.modeling.binding.places import add_tables, compact, locate
 from posteriori.numerics.types import Array
 
 __all__ = [
     "is_discrete",
     "DISCRETE",
+    "MOST_CELLS",
     "StateTable",
     "View",
     "conditional_member",
@@ -41,6 +41,9 @@ __all__ = [
 
 #: Families whose variables have a few states.
 DISCRETE = (Categorical, Bernoulli)
+
+#: More cells than this in one table are refused before the memory is asked for.
+MOST_CELLS = 1 << 28
 
 
 class View(NamedTuple):

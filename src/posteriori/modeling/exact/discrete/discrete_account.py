@@ -2,83 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 
 from posteriori.modeling.binding.labelled import Axis, Table, spread
-from posteriori.modeling.exact.discrete.discrete_chain import (
-    ChainBeliefs,
-    chain_pairs,
-    static_belief,
-)
-from posteriori.modeling.exact.discrete.discrete_graph import Chained
-from posteriori.modeling.exact.discrete.discrete_order import split_tables
-from posteriori.modeling.forms.table_elimination import (
-    Bucket,
-    joint_beliefs,
-    log_conditional,
-    multiply_beliefs,
-)
+from posteriori.modeling.exact.discrete.discrete_order import Order
+from posteriori.modeling.exact.discrete.plate_elimination import log_conditional
+from posteriori.modeling.exact.discrete.solved_states import SolvedStates
 from posteriori.numerics.types import Array
 
-if TYPE_CHECKING:
-    from posteriori.modeling.exact.discrete.discrete_result import DiscreteResult
-
-__all__ = ["discrete_terms", "pairs_along_chain"]
+__all__ = ["discrete_terms", "table_belief"]
 
 
-def discrete_terms(result: DiscreteResult) -> tuple[list[tuple[str, float]], float]:
+def discrete_terms(order: Order, solved: SolvedStates) -> tuple[list[tuple[str, float]], float]:
     """Return the energy of every table with the name of its factor, and the entropy."""
-    block, done = result.block, result._elimination
-    graph = block.graph
+    graph = order.graph
     energies: list[tuple[str, float]] = []
-    entropy = 0.0
-    roots: Mapping[Axis, Table] = {}
-    last: tuple[Bucket, ...] = ()
-    if result._chain is not None:
-        assert graph.chain is not None
-        roots, last = result._chain.joint, result._chain.after.buckets
-        given, joint = pairs_along_chain(result)
+    entropy = solved.cliques.entropy()
+    if graph.chain is not None:
+        _, joint = solved.pairs
         energies += [
             (name, _expect(joint, table))
             for name, table in zip(graph.chain.sources, graph.chain.steps, strict=True)
         ]
-        entropy = _chain_entropy(graph.chain, result._chain, given, joint)
-    beliefs = joint_beliefs(done.buckets, roots)
-    holders = {part: step.node for step in block.planned.before for part in step.parts}
+        entropy += _chain_entropy(graph.chain.time, solved)
     for i, (name, table) in enumerate(zip(graph.sources, graph.tables, strict=True)):
         if not table.axes:
             energies.append((name, float(table.values)))
             continue
-        node = holders[i] if i in holders else next(n for n in roots if n in table.axes)
-        copies = _copies(graph.plates[node], beliefs[node])
-        energies.append((name, copies * _expect(beliefs[node], table)))
-    for bucket in (*done.buckets, *last):
-        belief = beliefs[bucket.node]
+        node, belief = table_belief(order, solved, i)
+        energies.append((name, _copies(graph.plates[node], belief) * _expect(belief, table)))
+    for bucket in solved.buckets:
+        belief = solved.beliefs[bucket.node]
         copies = _copies(graph.plates[bucket.node], belief)
         entropy -= copies * _expect(belief, log_conditional(bucket))
     return energies, entropy
 
 
-def pairs_along_chain(result: DiscreteResult) -> tuple[Table, Table]:
-    """Return probabilities of members before and after each step, given and with static ones."""
-    graph = result.block.graph
-    assert graph.chain is not None
-    assert result._chain is not None
-    if result._pairs is None:
-        result._pairs = chain_pairs(graph, split_tables(graph, result._elimination.rest)[0])
-    given = result._pairs
-    if not graph.chain.static:
-        return given, given
-    return given, multiply_beliefs(given, static_belief(graph, result._chain.joint))
+def table_belief(order: Order, solved: SolvedStates, table: int) -> tuple[Axis, Table]:
+    """Return joint probabilities of all variables that a table of the graph joins, and one of them."""
+    for step in order.before:
+        if table in step.parts:
+            return step.node, solved.beliefs[step.node]
+    plates = order.graph.plates
+    nodes = tuple(axis for axis in order.graph.tables[table].axes if axis in plates)
+    return nodes[0], solved.joint(nodes)
 
 
-def _chain_entropy(chain: Chained, along: ChainBeliefs, given: Table, joint: Table) -> float:
+def _chain_entropy(time: Axis, solved: SolvedStates) -> float:
     """Return H(z_1) + Σ_t H(z_{t+1} | z_t), each −Σ p log p(· | static)."""
-    now = along.joint[chain.nodes[0]]
-    at_once = -_logs_at_each_time(now, along.solved.probabilities, chain.time)
+    assert solved.chain is not None
+    given, joint = solved.pairs
+    at_once = -_logs_at_each_time(solved.now, solved.chain.probabilities, time)
     return float(at_once[0] - np.sum(at_once[:-1])) - _expect(joint, _log(given))
 
 

@@ -12,37 +12,28 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
-
 from posteriori import factors, tables
 from posteriori.modeling.binding.bound import Bound, BoundFactor
-from posteriori.modeling.binding.labelled import count_of, shape_of
-from posteriori.modeling.binding.places import add_tables
+from posteriori.modeling.binding.labelled import Table, count_of
 from posteriori.modeling.contract.costs import Cost, counted, members_and_states
 from posteriori.modeling.contract.engine import Block
-from posteriori.modeling.exact.discrete.discrete_chain import chain_beliefs, smooth_chain
 from posteriori.modeling.exact.discrete.discrete_graph import (
     Graph,
     ground_graph,
     lifted_graph,
     refill_graph,
 )
-from posteriori.modeling.exact.discrete.discrete_order import Order, order_elimination, split_tables
+from posteriori.modeling.exact.discrete.discrete_order import Order, order_elimination
 from posteriori.modeling.exact.discrete.discrete_result import DiscreteResult
+from posteriori.modeling.exact.discrete.plate_elimination import Entangled
+from posteriori.modeling.exact.discrete.solved_states import tables_of_cliques
+from posteriori.modeling.exact.discrete.state_cliques import joint_of_cliques, plan_states
 from posteriori.modeling.forms.state_tables import (
     StateTable,
     evidence_table,
     number_of_states,
     same_labels,
     state_table,
-)
-from posteriori.modeling.forms.table_elimination import (
-    Entangled,
-    Step,
-    eliminate,
-    marginals,
-    plan_elimination,
-    sum_to,
 )
 
 __all__ = ["DiscreteBlock"]
@@ -140,11 +131,6 @@ class DiscreteBlock(Block):
         """What is eliminated."""
         return self.planned.graph
 
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """All eliminations, those before a chain and those after it."""
-        return self.planned.before + self.planned.after
-
     @cached_property
     def ground(self) -> Graph:
         """The graph of single members."""
@@ -171,10 +157,10 @@ class DiscreteBlock(Block):
     @property
     def order(self) -> tuple[str, ...]:
         """The order of elimination."""
-        chain = self.graph.chain
-        nodes = () if chain is None else chain.nodes
-        before, after = ([step.node for step in steps] for steps in self.planned[1:])
-        return tuple(node.name for node in (*before, *nodes, *after))
+        chain, planned = self.graph.chain, self.planned
+        along = () if chain is None else chain.nodes
+        before, after = ([step.node for step in steps] for steps in (planned.before, planned.after))
+        return tuple(node.name for node in (*before, *along, *after, *planned.cliques.order))
 
     @property
     def cost(self) -> Cost:
@@ -192,31 +178,21 @@ class DiscreteBlock(Block):
         chain = self.graph.chain
         if chain is not None:
             together = count_of(chain.nodes)
+            along = {node.name for node in chain.nodes}
             text += f"; a chain of {counted(chain.time.size, 'step')} and {together} states"
             if chain.static:
                 text += f", for each of {self.planned.n_chains}"
                 text += f" states of {', '.join(node.name for node in chain.static)}"
-        if self.steps:
+        order = [name for name in self.order if chain is None or name not in along]
+        if order:
             cells = int(self.planned.table_cells)
-            order = [step.node.name for step in self.steps]
             shown = order if len(order) <= 12 else [*order[:6], "...", *order[-5:]]
             text += f"; order {', '.join(shown)}; tables of {counted(cells, 'cell')}"
         return text
 
     def solve(self) -> DiscreteResult:
         """Return the exact posterior of the block."""
-        graph, before, after = self.planned
-        done = eliminate(graph.tables, before, graph.plates)
-        if graph.chain is None:
-            return DiscreteResult(self, done, done.log_total, marginals(done.buckets, {}))
-        members, others = split_tables(graph, done.rest)
-        solved = smooth_chain(graph, members)
-        last = eliminate([*others, solved.log_evidence], after, graph.plates)
-        along = chain_beliefs(graph, solved, last)
-        found = marginals(done.buckets, along.joint)
-        for node, belief in along.joint.items():
-            found[node] = sum_to(belief, set(graph.plates), (node,))
-        return DiscreteResult(self, done, done.log_total + last.log_total, found, along)
+        return DiscreteResult(self)
 
     def joint(self, names: Iterable[str]) -> Any:
         """Return the joint posterior table of variables; members of an array are named ``z[0]``, ...
@@ -236,30 +212,19 @@ class DiscreteBlock(Block):
                 f"the joint table of {', '.join(chosen)} has {cells:.3g} cells; "
                 "ask for fewer or smaller variables"
             )
-        graph = self._small_graph(chosen)
+        graph, left = self._single_members(chosen)
         owners = {node: name for name in chosen for node in graph.nodes[name]}
-        keep = tuple(owners)
-        steps = plan_elimination([t.axes for t in graph.tables], graph.plates, keep)
-        rest = eliminate(graph.tables, steps, graph.plates).rest
-        shape = shape_of(keep)
-        logs = np.broadcast_to(add_tables(rest, keep), shape)
+        single = [node for node, own in graph.plates.items() if not own]
+        planned = plan_states(single, [table.axes for table in left], tuple(owners))
+        found = joint_of_cliques(planned, left, tuple(owners))
         labels = {node.name: self.bound.labels.get(owner) for node, owner in owners.items()}
         named = {name: given for name, given in labels.items() if given is not None}
-        names_ = [node.name for node in keep]
-        table = factors.Factor.from_log(names_, logs - logs.max(), named or None)
+        table = factors.Factor([node.name for node in owners], found, named or None)
         return tables.JointTable.from_factor(table)
 
-    def _small_graph(self, names: tuple[str, ...]) -> Graph:
-        """Return a graph without plates and chains in which some variables can be kept."""
-        graph, before, after = self.planned
-        nodes = {node for name in names for node in graph.nodes[name]}
-        if any(graph.plates[node] for node in nodes):
-            return self.ground
-        if graph.chain is None:
-            return graph
-        if not nodes <= {step.node for step in after}:
-            return self.ground
-        members, others = split_tables(graph, eliminate(graph.tables, before, graph.plates).rest)
-        tables = (*others, smooth_chain(graph, members).log_evidence)
-        plates = {step.node: graph.plates[step.node] for step in after}
-        return Graph(graph.nodes, plates, tables, ("",) * len(tables))
+    def _single_members(self, names: tuple[str, ...]) -> tuple[Graph, Sequence[Table]]:
+        """Return a graph in which variables have one member each, and tables over such variables."""
+        graph = self.graph
+        if all(not graph.plates[node] for name in names for node in graph.nodes[name]):
+            return graph, tables_of_cliques(self.planned)
+        return self.ground, [table for table in self.ground.tables if table.axes]

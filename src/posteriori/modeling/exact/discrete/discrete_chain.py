@@ -21,29 +21,19 @@ from posteriori.inference.state_chains.hidden_markov import (
 )
 from posteriori.inference.state_chains.series_batches import run_series
 from posteriori.modeling.binding.labelled import Axis, Table, count_of, gather, shape_of
-from posteriori.modeling.binding.places import add_tables
+from posteriori.modeling.binding.places import add_tables, locate
 from posteriori.modeling.exact.discrete.discrete_graph import Chained, Graph
-from posteriori.modeling.forms.table_elimination import (
-    MOST_CELLS,
-    Elimination,
-    joint_beliefs,
-    locate,
-    multiply_beliefs,
-    reduce_plates,
-    sum_to,
-)
+from posteriori.modeling.exact.discrete.plate_elimination import reduce_plates
+from posteriori.modeling.forms.state_tables import MOST_CELLS
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
-    "ChainBeliefs",
     "SolvedChain",
-    "chain_beliefs",
     "chain_pairs",
     "decode_chain",
     "draw_chain",
     "paths_at",
     "smooth_chain",
-    "static_belief",
 ]
 
 
@@ -82,24 +72,6 @@ class SolvedChain(NamedTuple):
     pairs: Table | None = None
 
 
-class ChainBeliefs(NamedTuple):
-    """A chain between two eliminations.
-
-    Attributes
-    ----------
-    solved : SolvedChain
-    after : Elimination
-        Of the static variables and those above them.
-    joint : mapping to Table
-        Probabilities of the members with the static variables, and of these in the order in which
-        they went.
-    """
-
-    solved: SolvedChain
-    after: Elimination
-    joint: Mapping[Axis, Table]
-
-
 def smooth_chain(graph: Graph, tables: Sequence[Table]) -> SolvedChain:
     """Return what is known of the chain, given tables on its members at one time."""
     arrays = _arrays(graph, tables)
@@ -115,25 +87,6 @@ def smooth_chain(graph: Graph, tables: Sequence[Table]) -> SolvedChain:
     joint = Table(probabilities.reshape(shape_of(labels)), labels)
     evidence = _evidence(arrays, log_evidence, possible)
     return SolvedChain(joint, evidence, _pairs_of(arrays, pairs[0]) if pairs else None)
-
-
-def chain_beliefs(graph: Graph, solved: SolvedChain, after: Elimination) -> ChainBeliefs:
-    """Return the beliefs of a chain once its static variables are known."""
-    assert graph.chain is not None
-    still = joint_beliefs(after.buckets, {})
-    last = {bucket.node: still[bucket.node] for bucket in after.buckets}
-    now = solved.probabilities
-    if graph.chain.static:
-        now = multiply_beliefs(now, static_belief(graph, last))
-    return ChainBeliefs(solved, after, dict.fromkeys(graph.chain.nodes, now) | last)
-
-
-def static_belief(graph: Graph, beliefs: Mapping[Axis, Table]) -> Table:
-    """Return the joint probabilities of the static variables, seen by the first that went."""
-    assert graph.chain is not None
-    static = graph.chain.static
-    first = next(node for node in beliefs if node in static)
-    return sum_to(beliefs[first], set(graph.plates), static)
 
 
 def chain_pairs(graph: Graph, tables: Sequence[Table]) -> Table:

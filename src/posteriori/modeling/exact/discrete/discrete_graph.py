@@ -15,8 +15,8 @@ import numpy as np
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Lookup, Table, count_of, shape_of
 from posteriori.modeling.binding.places import member_index, sum_by_member
+from posteriori.modeling.exact.discrete.plate_elimination import Entangled, Plates, reduce_plates
 from posteriori.modeling.forms.state_tables import StateTable
-from posteriori.modeling.forms.table_elimination import Entangled, Plates, reduce_plates
 
 __all__ = ["Chained", "Graph", "ground_graph", "lifted_graph", "refill_graph"]
 

@@ -1,4 +1,7 @@
-r"""The order of elimination: before a chain, the chain itself, and what does not move in time.
+r"""The order of elimination: plates before a chain, the chain itself, what does not move in time.
+
+Variables on plates go first, for whole plates at a time. Those of one member each come last, in a
+tree of cliques.
 
 A variable without the chain's time on which many of its steps depend cannot go before the chain.
 There is a chain for each of its states; their evidences are one more table on it,
@@ -15,12 +18,13 @@ from typing import NamedTuple
 
 from posteriori.modeling.binding.labelled import Table, count_of
 from posteriori.modeling.exact.discrete.discrete_graph import Graph
-from posteriori.modeling.forms.table_elimination import (
+from posteriori.modeling.exact.discrete.plate_elimination import (
     Entangled,
     Step,
     plan_elimination,
     remaining_scopes,
 )
+from posteriori.modeling.exact.discrete.state_cliques import PlannedCliques, plan_states
 
 __all__ = ["Order", "order_elimination", "split_tables"]
 
@@ -33,12 +37,15 @@ class Order(NamedTuple):
     graph : Graph
         Its chain knows the variables that it is solved for each state of.
     before, after : tuple of Step
-        Eliminations before the chain is solved, and of what it was solved for each state of.
+        Eliminations of what lies on plates, before the chain is solved and after it.
+    cliques : PlannedCliques
+        Of variables of one member each.
     """
 
     graph: Graph
     before: tuple[Step, ...]
     after: tuple[Step, ...]
+    cliques: PlannedCliques
 
     @property
     def n_chains(self) -> int:
@@ -49,7 +56,9 @@ class Order(NamedTuple):
     @property
     def table_cells(self) -> float:
         """Cells of all tables that are written down."""
-        return sum(math.prod(float(a.size) for a in s.labels) for s in self.before + self.after)
+        steps = self.before + self.after
+        plated = sum(math.prod(float(a.size) for a in step.labels) for step in steps)
+        return plated + self.cliques.plan.cells
 
     @property
     def chain_states(self) -> float:
@@ -78,10 +87,12 @@ def order_elimination(graph: Graph) -> Order:
     """
     scopes = [table.axes for table in graph.tables]
     chain, plates = graph.chain, graph.plates
+    single = tuple(node for node, own in plates.items() if not own)
     if chain is None:
-        return Order(graph, plan_elimination(scopes, plates), ())
+        before = plan_elimination(scopes, plates, single)
+        return Order(graph, before, (), plan_states(single, remaining_scopes(scopes, before)))
     in_steps = {axis for table in chain.steps for axis in table.axes}
-    kept = {node for node in plates if node in in_steps} - set(chain.nodes)
+    kept = {node for node in plates if node in in_steps} - set(chain.nodes) | set(single)
     try:
         before = plan_elimination(scopes, plates, {*chain.nodes, *kept})
     except Entangled as stuck:
@@ -96,10 +107,10 @@ def order_elimination(graph: Graph) -> Order:
     ):
         raise Entangled(", ".join(node.name for node in kept), tuple(kept))
     others = [scope for scope in left if not set(chain.nodes) & set(scope)]
-    after = plan_elimination(
-        [*others, (*static, *around)], {node: plates[node] for node in plates if node in kept}
-    )
-    return Order(graph._replace(chain=chain._replace(static=static)), before, after)
+    others.append((*static, *around))
+    after = plan_elimination(others, {n: plates[n] for n in plates if n in kept}, single)
+    cliques = plan_states(single, remaining_scopes(others, after))
+    return Order(graph._replace(chain=chain._replace(static=static)), before, after, cliques)
 
 
 def split_tables(graph: Graph, tables: Sequence[Table]) -> tuple[list[Table], list[Table]]:

@@ -32,8 +32,12 @@ from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
     from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock
+    from posteriori.modeling.exact.discrete.discrete_result import DiscreteResult
 
 __all__ = ["StatePredictions"]
+
+#: Variables that nothing informs are solved together where this many cells are made for it at most.
+LITTLE_WORK = 1e6
 
 #: A name that nobody can give to a variable.
 _NEW = "new {}"
@@ -111,9 +115,31 @@ class StatePredictions:
             if name in bound.observed:
                 bound, own = _copied(bound, name, own)
                 name = own[0].name
+            elif (together := self._uninformed()) is not None and name in together.names:
+                return together.marginal(name)
             return self._block_with(bound, ancestors | {name}, own).solve().marginal(name)
         (factor,) = own
         return self._mixture(bound, factor, self._block_with(bound, ancestors - {name}))
+
+    def _uninformed(self) -> DiscreteResult | None:
+        """Return all that nothing informs, solved together once; None where that is much work."""
+        answers = self.solved.answers
+        if "uninformed" not in answers:
+            answers["uninformed"] = self._solved_together()
+        return answers["uninformed"]
+
+    def _solved_together(self) -> DiscreteResult | None:
+        bound = self.bound
+        names = _ancestors(bound, {n for n in self.solved.barren if is_discrete(bound, (n,))})
+        names = {n for n in names if not bound.layouts[n].axes}
+        if not self._are_solved_here(_ancestors(bound, names)):
+            return None
+        try:
+            block = self._block_with(bound, names)
+            single = not any(bound.layouts[n].axes for n in block.names)
+            return block.solve() if single and block.planned.work <= LITTLE_WORK else None
+        except MemoryError:
+            return None
 
     # -- new members -----------------------------------------------------------------------
 

@@ -16,25 +16,13 @@ from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.discrete.discrete_account import discrete_terms
-from posteriori.modeling.exact.discrete.discrete_chain import (
-    ChainBeliefs,
-    decode_chain,
-    draw_chain,
-    paths_at,
-)
-from posteriori.modeling.exact.discrete.discrete_order import split_tables
 from posteriori.modeling.exact.discrete.discrete_prediction import StatePredictions
+from posteriori.modeling.exact.discrete.solved_states import SolvedStates, decode_states
 from posteriori.modeling.forms.message_graph import (
     BlockGraph,
     PassedMessages,
     pass_inside,
     table_rows,
-)
-from posteriori.modeling.forms.table_elimination import (
-    Elimination,
-    best_states,
-    conditional_draws,
-    eliminate,
 )
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
@@ -55,21 +43,12 @@ class DiscreteResult(Result):
         Log probability of the data that the block explains.
     """
 
-    def __init__(
-        self,
-        block: DiscreteBlock,
-        elimination: Elimination,
-        log_evidence: float,
-        beliefs: Mapping[Axis, Table],
-        chain: ChainBeliefs | None = None,
-    ) -> None:
+    def __init__(self, block: DiscreteBlock) -> None:
         self.block = block
         self.names = block.names
-        self.log_evidence = log_evidence
-        self._elimination = elimination
-        self._beliefs = beliefs
-        self._chain = chain
-        self._pairs = None if chain is None else chain.solved.pairs  # found when asked for, else
+        self.solved = SolvedStates(block.planned)
+        self.log_evidence = self.solved.log_total
+        self._beliefs = self.solved.marginals()
 
     @property
     def states(self) -> DiscreteResult:
@@ -99,32 +78,12 @@ class DiscreteResult(Result):
 
     def most_likely(self) -> dict[str, Any]:
         """Return the states that together have the highest probability."""
-        graph, before, after = self.block.planned
-        done = eliminate(graph.tables, before, graph.plates, maximize=True)
-        known: dict[Axis, Table] = {}
-        if graph.chain is not None:
-            members, others = split_tables(graph, done.rest)
-            paths, log_joint = decode_chain(graph, members)
-            last = eliminate([*others, log_joint], after, graph.plates, maximize=True)
-            still = best_states(last.buckets, {})
-            known = still | paths_at(graph, paths, still)
-        return self._read(best_states(done.buckets, known), ())
+        return self._read(decode_states(self.block.planned), ())
 
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Any]:
         """Draw ``size`` configurations: (size, *plates, *integer axes) for each variable."""
-        graph = self.block.graph
-        generator = as_generator(rng)
         draw = Axis("draw", size)
-        done = self._elimination
-        known: dict[Axis, Table] = {}
-        if self._chain is not None:
-            last = self._chain.after
-            still = conditional_draws(last.buckets, {}, graph.plates, draw, generator)
-            members, _ = split_tables(graph, done.rest)
-            paths = draw_chain(graph, members, draw, generator)
-            known = still | paths_at(graph, paths, still)
-        states = conditional_draws(done.buckets, known, graph.plates, draw, generator)
-        return self._read(states, (draw,))
+        return self._read(self.solved.draw(draw, as_generator(rng)), (draw,))
 
     def predict(self, solved: Solved, request: Request) -> Any:
         """Predict what depends on discrete variables only."""
@@ -136,7 +95,7 @@ class DiscreteResult(Result):
 
     def account(self) -> Terms:
         """Return the energies of factors, and the entropy of all variables together."""
-        energies, entropy = discrete_terms(self)
+        energies, entropy = discrete_terms(self.block.planned, self.solved)
         return Terms(energies, {", ".join(self.names): entropy})
 
     def messages(self) -> Iterator[PassedMessages]:

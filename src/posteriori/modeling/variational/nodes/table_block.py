@@ -10,12 +10,12 @@ import numpy as np
 from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.binding.labelled import Axis, Lookup, Table, shape_of
 from posteriori.modeling.binding.places import add_tables, compact
-from posteriori.modeling.exact.discrete.discrete_account import pairs_along_chain
+from posteriori.modeling.exact.discrete.discrete_account import table_belief
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock, DiscreteResult
 from posteriori.modeling.exact.discrete.discrete_graph import Graph
 from posteriori.modeling.exact.discrete.discrete_order import Order
+from posteriori.modeling.exact.discrete.plate_elimination import sum_to
 from posteriori.modeling.forms.state_tables import StateTable, View
-from posteriori.modeling.forms.table_elimination import joint_beliefs, sum_to
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.nodes.state_scopes import Scope
 
@@ -84,13 +84,6 @@ def table_beliefs(result: DiscreteResult, first: int = 0) -> list[Table]:
     if any(len(nodes) > 1 for nodes in graph.nodes.values()):
         names = ", ".join(block.names)
         raise TypeError(f"members of {names} meet in too many ways to be learned from together")
-    roots: Mapping[Axis, Table] = {}
-    pairs = None
-    if result._chain is not None:
-        roots = result._chain.joint
-        _, pairs = pairs_along_chain(result)
-    beliefs = joint_beliefs(result._elimination.buckets, roots)
-    holders = {part: step.node for step in block.planned.before for part in step.parts}
     found, local = [], -1
     for i, table in enumerate(block.tables):
         step = graph.placements[i].is_step
@@ -98,12 +91,10 @@ def table_beliefs(result: DiscreteResult, first: int = 0) -> list[Table]:
         if i < first:
             continue
         if step:
-            assert pairs is not None
-            found.append(_of_pairs(table, graph, pairs))
+            found.append(_of_pairs(table, graph, result.solved.pairs[1]))
         else:
-            joined = {node for view in table.views for node in graph.nodes[view.name]}
-            node = holders[local] if local in holders else next(n for n in roots if n in joined)
-            found.append(_of_states(table, graph, beliefs[node]))
+            _, belief = table_belief(block.planned, result.solved, local)
+            found.append(_of_states(table, graph, belief))
     return found
 
 

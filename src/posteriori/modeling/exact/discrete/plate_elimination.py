@@ -1,4 +1,4 @@
-r"""Variable elimination on tables with labelled axes, for whole plates at a time.
+r"""Elimination of variables that lie on plates, for whole plates at a time.
 
 A discrete variable is the label of its states; a plate is a label that every copy of it shares.
 Eliminating x from the product of all tables that hold it leaves a message,
@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from posteriori.modeling.binding.labelled import Axis, Table, gather, shape_of, spread
-from posteriori.modeling.binding.places import add_tables
+from posteriori.modeling.binding.places import add_tables, locate
+from posteriori.modeling.forms.state_tables import MOST_CELLS
 from posteriori.numerics.logspace import log_sum_exp
 
 __all__ = [
@@ -34,18 +35,13 @@ __all__ = [
     "conditional_draws",
     "eliminate",
     "joint_beliefs",
-    "locate",
     "log_conditional",
-    "marginals",
     "multiply_beliefs",
     "plan_elimination",
     "reduce_plates",
     "remaining_scopes",
     "sum_to",
 ]
-
-#: More cells than this in one table are refused before the memory is asked for.
-MOST_CELLS = 1 << 28
 
 #: The plates of each variable, in order.
 Plates = Mapping[Axis, tuple[Axis, ...]]
@@ -218,29 +214,29 @@ def eliminate(
     return Elimination(tuple(buckets), rest, sum(numbers))
 
 
-def marginals(buckets: Sequence[Bucket], roots: Mapping[Axis, Table]) -> dict[Axis, Table]:
-    """Return the probabilities of each variable, from the last eliminated to the first.
+def joint_beliefs(
+    buckets: Sequence[Bucket], kept: Callable[[tuple[Axis, ...]], Table]
+) -> dict[Axis, Table]:
+    """Return the joint probabilities of each variable and its neighbours at its elimination.
 
     Parameters
     ----------
     buckets : sequence of Bucket
-    roots : mapping
-        Joint probabilities of the kept variables and those after them, under each of their labels.
+    kept : callable
+        Gives the joint probabilities of variables that were kept and are neighbours.
     """
-    beliefs = joint_beliefs(buckets, roots)
-    return {b.node: sum_to(beliefs[b.node], set(b.given), ()) for b in buckets}
-
-
-def joint_beliefs(buckets: Sequence[Bucket], roots: Mapping[Axis, Table]) -> dict[Axis, Table]:
-    """Return the joint probabilities of each variable and its neighbours at its elimination."""
-    order = {node: i for i, node in enumerate([*(b.node for b in buckets), *roots])}
-    beliefs = dict(roots)
+    by_node = {bucket.node: bucket for bucket in buckets}
+    order = {node: i for i, node in enumerate(by_node)}
+    beliefs: dict[Axis, Table] = {}
     for bucket in reversed(buckets):
         belief = _conditional(bucket)
-        if bucket.given:
-            source = min(bucket.given, key=order.__getitem__)
-            above = sum_to(beliefs[source], set(order), bucket.given)
+        later = [node for node in bucket.given if node in order]
+        if later:
+            first = min(later, key=order.__getitem__)
+            above = sum_to(beliefs[first], {first, *by_node[first].given}, bucket.given)
             belief = multiply_beliefs(belief, above)
+        elif bucket.given:
+            belief = multiply_beliefs(belief, kept(bucket.given))
         beliefs[bucket.node] = belief
     return beliefs
 
@@ -325,15 +321,6 @@ def _require_possible(bucket: Bucket, variables: Container[str]) -> None:
             f"the data have probability 0: no state of {bucket.node.name} is possible"
             f"{locate(plates, np.argwhere(dead)[0], variables)}"
         )
-
-
-def locate(axes: Sequence[Axis], where: Sequence[int], variables: Container[str]) -> str:
-    """Say where on plates something is; array axes bear the name of a variable."""
-    places = [
-        f"index {i}" if axis.name in variables else f"{axis.name}={i}"
-        for axis, i in zip(axes, where, strict=True)
-    ]
-    return f" at {', '.join(places)}" if places else ""
 
 
 def _conditional(bucket: Bucket) -> Table:
