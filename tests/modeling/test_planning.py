@@ -54,12 +54,12 @@ def order_that_ran(result: Any) -> Any:
         return result.posterior.order
     if hasattr(result, "gaussian") and hasattr(result.gaussian, "posterior"):
         return (*result.gaussian.posterior.order, result.spread)
-    if hasattr(result, "_elimination"):
-        before = [bucket.node for bucket in result._elimination.buckets]
-        if result._chain is None:
-            return tuple(node.name for node in before)
-        after = [bucket.node for bucket in result._chain.after.buckets]
-        return tuple(node.name for node in (*before, *result.block.graph.chain.nodes, *after))
+    if hasattr(result, "solved"):
+        done, chain = result.solved, result.block.graph.chain
+        before, after = ([b.node for b in part.buckets] for part in (done.before, done.after))
+        along = () if chain is None else chain.nodes
+        nodes = (*before, *along, *after, *done.cliques.planned.order)
+        return tuple(node.name for node in nodes)
     return None
 
 

@@ -16,7 +16,14 @@ from posteriori.inference.cliques.clique_answers import (
     marginals,
 )
 from posteriori.inference.cliques.clique_plan import plan_cliques
-from posteriori.inference.cliques.table_set import TableSet, gather_tables, in_logs
+from posteriori.inference.cliques.scope_beliefs import entropy_of_beliefs, scope_belief
+from posteriori.inference.cliques.table_set import (
+    TableSet,
+    gather_log_tables,
+    gather_scopes,
+    gather_tables,
+    in_logs,
+)
 from posteriori.numerics import compilation
 
 
@@ -146,6 +153,50 @@ def test_beliefs_of_cliques_are_joint_probabilities(seed):
         axes = arrays.axes[arrays.start[c] : arrays.start[c + 1]].tolist()
         cells = found.cells[arrays.first_cell[c] : arrays.first_cell[c + 1]]
         np.testing.assert_allclose(cells, (case.sum_to(axes) / case.total).ravel(), atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_beliefs_of_what_a_table_joins_and_the_entropy_of_all(seed):
+    case = make_case(seed)
+    plan = plan_cliques(case.tables, case.all, case.free)
+    cells = clique_beliefs(plan, case.tables, case.states).cells
+    for f in range(case.tables.n_tables):
+        wanted = [v for v in case.tables.scope_of(f).tolist() if case.free[v]]
+        if wanted:
+            expected = case.sum_to(wanted) / case.total
+            np.testing.assert_allclose(scope_belief(plan, cells, wanted), expected, atol=1e-13)
+    p = case.joint[case.joint > 0.0] / case.total
+    assert entropy_of_beliefs(plan, cells) == pytest.approx(-np.sum(p * np.log(p)), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_tables_of_logarithms_and_a_plan_made_before_them(seed):
+    case = make_case(seed)
+    given, n = case.tables, case.tables.n_tables
+    scopes = [given.scope_of(f).tolist() for f in range(n)]
+    sizes = given.sizes.tolist()
+    plan = plan_cliques(gather_scopes(sizes, scopes), case.all, case.free)
+    ends = [*given.base.tolist(), given.cells.size]
+    with np.errstate(divide="ignore"):
+        logs = [np.log(given.cells[ends[f] : ends[f + 1]]) + given.log_scale[f] for f in range(n)]
+    for shift in (0.0, -2000.0):
+        made = gather_log_tables(sizes, scopes, [table + shift for table in logs])
+        found = marginals(plan, made, case.states[None])
+        expected = np.log(case.total) + n * shift
+        assert found.log_total[0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_logarithms_too_far_apart_for_plain_numbers_stay_logarithms():
+    wide = gather_log_tables([2, 2], [[0], [0, 1]], [np.array([0.0, -900.0]), np.zeros((2, 2))])
+    assert wide.logs
+    plan = plan_cliques(wide, np.arange(2), np.ones(2, dtype=np.int64))
+    steep = gather_log_tables(
+        [2, 2], [[0], [0, 1]], [np.array([0.0, -900.0]), np.array([[-900.0, -901.0], [0.0, 0.0]])]
+    )
+    found = marginals(plan, steep, np.array([[-1, -1]]))
+    weights = np.array([1.0 + np.exp(-1.0), 2.0])  # both states of the first are at e^-900
+    assert found.log_total[0] == pytest.approx(-900.0 + np.log(weights.sum()), rel=1e-13)
+    np.testing.assert_allclose(found.probabilities[0, :2], weights / weights.sum(), rtol=1e-12)
 
 
 def test_products_beyond_the_range_of_plain_numbers_are_taken_in_logarithms():

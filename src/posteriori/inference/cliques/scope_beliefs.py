@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import entr
 
 from posteriori.inference.cliques.clique_plan import CliquePlan
+from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 
 __all__ = ["entropy_of_beliefs", "scope_belief"]
@@ -42,9 +42,9 @@ def scope_belief(plan: CliquePlan, cells: Array, wanted: Sequence[int]) -> Array
 def entropy_of_beliefs(plan: CliquePlan, cells: Array) -> float:
     """Return the entropy of all free variables together, in nats."""
     arrays = plan.arrays
-    total = float(entr(cells).sum())
+    total = float(special.entr(cells).sum())
     separators = np.diff(arrays.first_message).tolist()
     for c, n in enumerate(separators):
         belief = cells[arrays.first_cell[c] : arrays.first_cell[c + 1]].reshape(n, -1)
-        total -= float(entr(belief.sum(axis=1)).sum())
+        total -= float(special.entr(belief.sum(axis=1)).sum())
     return total

@@ -91,14 +91,25 @@ class DiscreteBlock(Block):
         self.sizes = {name: number_of_states(first[name]) for name in names}
         self.sizes |= {table.name: table.views[-1].state.size for table in self.more}
         self.names = tuple(self.sizes)
+        self._made: dict[int, StateTable] = {}  # by the identity of their factors
 
     @cached_property
     def tables(self) -> list[StateTable]:
         """Log tables of the factors."""
-        made = [state_table(factor, self.bound, self.sizes) for factor in self.factors]
+        made = [
+            self._made.get(id(factor)) or state_table(factor, self.bound, self.sizes)
+            for factor in self.factors
+        ]
         known = [name for name in self.names if name in self.bound.evidence]
         seen = [evidence_table(name, self.bound, self.sizes[name]) for name in known]
         return [*made, *seen, *self.more]
+
+    def with_tables_of(self, others: Iterable[DiscreteBlock]) -> Self:
+        """Take over the log tables of factors that are those of other blocks too."""
+        for other in others:
+            made = other.tables[: len(other.factors)]
+            self._made |= {id(f): table for f, table in zip(other.factors, made, strict=True)}
+        return self
 
     @cached_property
     def planned(self) -> Order:

@@ -83,6 +83,8 @@ class StatePredictions:
 
     def _of_data(self, name: str, changed: Mapping[str, Any]) -> Any:
         bound, solved = self.bound, self.solved
+        if not changed and (found := self._of_uninformed(name)) is not None:
+            return found
         own = [f for f in bound.factors if f.name == name]
         parents = accessed(own)
         if bound.families[name] not in DISCRETE and (not parents or name in parents):
@@ -115,18 +117,22 @@ class StatePredictions:
             if name in bound.observed:
                 bound, own = _copied(bound, name, own)
                 name = own[0].name
-            elif (together := self._uninformed()) is not None and name in together.names:
-                return together.marginal(name)
             return self._block_with(bound, ancestors | {name}, own).solve().marginal(name)
         (factor,) = own
         return self._mixture(bound, factor, self._block_with(bound, ancestors - {name}))
 
-    def _uninformed(self) -> DiscreteResult | None:
-        """Return all that nothing informs, solved together once; None where that is much work."""
+    def _of_uninformed(self, name: str) -> Any:
+        """Return the marginal of a variable that nothing informs; None where it is asked for alone.
+
+        All of them are solved together, once, where that is little work.
+        """
+        if name not in self.solved.barren:
+            return None
         answers = self.solved.answers
         if "uninformed" not in answers:
             answers["uninformed"] = self._solved_together()
-        return answers["uninformed"]
+        together = answers["uninformed"]
+        return None if together is None or name not in together.names else together.marginal(name)
 
     def _solved_together(self) -> DiscreteResult | None:
         bound = self.bound
@@ -192,7 +198,8 @@ class StatePredictions:
             if factor.name in wanted - own and id(factor) not in present:
                 factors.append(factor)
         ordered = [name for name in bound.layouts if name in wanted]
-        return self.make_block(bound, ordered, [*factors, *more])
+        block = self.make_block(bound, ordered, [*factors, *more])
+        return block.with_tables_of([result.block for result in results])
 
     def _mixture(self, bound: Bound, factor: BoundFactor, block: DiscreteBlock) -> Any:
         views = views_of(factor, block.sizes)

@@ -394,7 +394,7 @@ class DiscreteNode(Node):
 
 
 def _entropies(solved: Sequence[DiscreteResult]) -> Array:
-    return np.array([discrete_terms(result)[1] for result in solved])
+    return np.array([discrete_terms(result.block.planned, result.solved)[1] for result in solved])
 
 
 def soft_states(codes: Array, size: int) -> Array:
