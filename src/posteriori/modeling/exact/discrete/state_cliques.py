@@ -7,7 +7,7 @@ single variables are left, and all questions about these are questions to one tr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +34,10 @@ __all__ = [
     "most_likely_states",
     "plan_states",
 ]
+
+
+#: Plans that are remembered, the latest.
+_PLANS = 128
 
 
 class PlannedCliques(NamedTuple):
@@ -85,13 +89,25 @@ def plan_states(
     """
     place = {node: v for v, node in enumerate(nodes)}
     numbers = tuple(tuple(place[node] for node in scope) for scope in scopes)
-    structure = gather_scopes(shape_of(nodes), numbers)
-    use, free = np.arange(len(numbers)), np.ones(len(nodes), dtype=np.int64)
-    last = [place[node] for node in wanted]
-    others = [v for v in range(len(nodes)) if v not in set(last)]
-    groups = [others, last] if last else None
-    plan = plan_cliques(structure, use, free, together=[last] if last else (), groups=groups)
-    return PlannedCliques(tuple(nodes), numbers, plan)
+    last = tuple(place[node] for node in wanted)
+    return PlannedCliques(tuple(nodes), numbers, _plan(shape_of(nodes), numbers, last))
+
+
+@lru_cache(_PLANS)
+def _plan(
+    sizes: tuple[int, ...], scopes: tuple[tuple[int, ...], ...], last: tuple[int, ...]
+) -> CliquePlan:
+    """Plan for numbers of states and scopes: what a model asks again with other data is planned once."""
+    others = [v for v in range(len(sizes)) if v not in set(last)]
+    return plan_cliques(
+        *(
+            gather_scopes(sizes, scopes),
+            np.arange(len(scopes)),
+            np.ones(len(sizes), dtype=np.int64),
+        ),
+        together=[last] if last else (),
+        groups=[others, last] if last else None,
+    )
 
 
 def joint_of_cliques(
