@@ -135,10 +135,12 @@ class StatePredictions:
         return None if together is None or name not in together.names else together.marginal(name)
 
     def _solved_together(self) -> DiscreteResult | None:
-        bound = self.bound
-        names = _ancestors(bound, {n for n in self.solved.barren if is_discrete(bound, (n,))})
-        names = {n for n in names if not bound.layouts[n].axes}
-        if not self._are_solved_here(_ancestors(bound, names)):
+        bound, names = self.bound, set[str]()
+        for name in self.solved.barren:
+            above = _ancestors(bound, {name})
+            if not any(bound.layouts[n].axes for n in above) and self._are_solved_here(above):
+                names |= above
+        if not names:
             return None
         try:
             block = self._block_with(bound, names)
