@@ -7,7 +7,7 @@ by fewest new edges and by smallest tables, and the one with fewer cells is take
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,12 @@ class PlanArrays(NamedTuple):
         1 for cliques whose residual is maximised, and not summed.
     first_state : (n + 1,)
         Where the marginal of each variable lies.
+    first_run : (F + C + 1,)
+        Where the loops over each table and each message are written down: two at least, one an axis at most.
+    read_at : (n,)
+        The clique with the smallest separator that holds a variable, −1 for those in no separator.
+    owned : (C,)
+        1 for cliques whose residual holds a variable that is in no separator.
     """
 
     sizes: IntArray
@@ -64,6 +70,9 @@ class PlanArrays(NamedTuple):
     first_message: IntArray
     maximize: IntArray
     first_state: IntArray
+    first_run: IntArray
+    read_at: IntArray
+    owned: IntArray
 
 
 class CliquePlan(NamedTuple):
@@ -81,6 +90,12 @@ class CliquePlan(NamedTuple):
         Variables of the largest clique.
     widest : int
         Cells of the largest separator or residual.
+    free : (m,) of int
+        Variables of the tree.
+    n_bytes : float
+        Memory that a run takes: cells of cliques and their messages, and what says where they lie.
+    spare : list
+        Room of runs before, for the next one.
     """
 
     arrays: PlanArrays
@@ -89,16 +104,19 @@ class CliquePlan(NamedTuple):
     cells: float
     longest: int
     widest: int
+    free: IntArray
+    n_bytes: float
+    spare: list[Any]
+
+    @property
+    def work(self) -> float:
+        """About how many multiplications it takes to send messages up the tree, or down."""
+        return 5.0 * self.cells + 25.0 * len(self.arrays.axes)
 
     @property
     def width(self) -> int:
         """Variables of the largest clique, less one."""
         return max(self.longest - 1, 0)
-
-    @property
-    def n_bytes(self) -> float:
-        """Memory that a run takes: cells of cliques and their messages."""
-        return _DOUBLE * (self.cells + float(self.arrays.first_message[-1]))
 
 
 def plan_cliques(
@@ -155,7 +173,14 @@ def plan_cliques(
     _require_room(cells, tree, memory)
     arrays = _lay_out(tables, use, free, tree, level)
     longest, widest = int(tree.lengths.max(initial=0)), _widest(arrays)
-    return CliquePlan(arrays, tree, tuple(order.tolist()), cells, longest, widest)
+    need = _bytes_of(arrays, cells)
+    return CliquePlan(arrays, tree, tuple(order.tolist()), cells, longest, widest, order, need, [])
+
+
+def _bytes_of(arrays: PlanArrays, cells: float) -> float:
+    """Return how many bytes a run takes: cells, messages, loops, marginals, and the plan itself."""
+    run = cells + sum(float(a[-1]) for a in (arrays.first_message, arrays.first_state))
+    return _DOUBLE * (run + 2.0 * float(arrays.first_run[-1])) + sum(a.nbytes for a in arrays)
 
 
 def _widest(arrays: PlanArrays) -> int:
@@ -229,6 +254,9 @@ def _lay_out(
     messages = np.ones(n_cliques, dtype=np.int64)
     run(_message_cells, 5.0 * axes.size, first_axis, axes, shared, sizes, messages)
     down = np.argsort(above, kind="stable")
+    axes_of_above = np.where(above >= 0, tree.lengths[above], 0)
+    inputs = np.concatenate([axes_of_use, axes_of_above])
+    read_at, owned = _reading_places(tree, messages, n)
     arrays = PlanArrays(
         sizes=sizes,
         start=first_axis,
@@ -245,8 +273,23 @@ def _lay_out(
         first_message=_starts(messages),
         maximize=level[tree.nodes[tree.start[1:] - 1]],
         first_state=_starts(sizes),
+        first_run=_starts(np.where(inputs > 0, np.maximum(inputs, 2), 0)),
+        read_at=read_at,
+        owned=owned,
     )
     return PlanArrays(*map(as_kernel_indices, arrays))
+
+
+def _reading_places(tree: CliqueTree, messages: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """Return the smallest separator that holds each variable, and which cliques own one that is in none."""
+    clique = np.repeat(np.arange(tree.n_cliques), tree.lengths)
+    apart = np.arange(tree.nodes.size) >= np.repeat(tree.start[:-1] + tree.shared, tree.lengths)
+    read_at, owned = np.full(n, -1, dtype=np.int64), np.zeros(tree.n_cliques, dtype=np.int64)
+    inside = np.flatnonzero(~apart)
+    inside = inside[np.argsort(-messages[clique[inside]], kind="stable")]
+    read_at[tree.nodes[inside]] = clique[inside]  # the last one, the smallest, stays
+    owned[clique[apart & (read_at[tree.nodes] < 0)]] = 1
+    return read_at, owned
 
 
 def _starts(counts: Array) -> IntArray:
