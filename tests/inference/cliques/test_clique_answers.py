@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from posteriori.inference.cliques import clique_groups
 from posteriori.inference.cliques.clique_answers import (
     best_states,
     clique_beliefs,
@@ -91,6 +92,40 @@ def test_marginals_and_total(seed, logs, cut):
         low, high = plan.arrays.first_state[v : v + 2]
         expected = case.sum_to([v]) / case.total
         np.testing.assert_allclose(found.probabilities[0, low:high], expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("smaller", [1, 2])
+@pytest.mark.parametrize("seed", range(20))
+def test_small_tables_that_are_multiplied_with_one_another_first(seed, smaller, monkeypatch):
+    monkeypatch.setattr(clique_groups, "_LARGE", 1)
+    monkeypatch.setattr(clique_groups, "_SMALLER", smaller)
+    case = make_case(seed)
+    some = case.unobserved[:2]
+    plan = plan_cliques(
+        *(case.tables, case.all, case.free), groups=[case.unobserved[2:], some], maximize=some
+    )
+    value, best = best_states(plan, case.tables, case.states[None])
+    sums = case.sum_to(some)
+    assert value[0] == pytest.approx(np.log(sums.max()), rel=1e-12, abs=1e-12)
+    assert sums[tuple(best[0, some])] == pytest.approx(sums.max(), rel=1e-12)
+    test_marginals_and_total(seed, logs=False, cut=False)
+    test_beliefs_of_cliques_are_joint_probabilities(seed)
+
+
+def test_a_large_clique_takes_small_tables_as_one():
+    rng = np.random.default_rng(0)
+    scopes = [list(range(8)), *([i, i + 1] for i in range(7))]
+    cells = [rng.random([2] * len(scope)) for scope in scopes]
+    tables = gather_tables([2] * 8, scopes, cells)
+    plan = plan_cliques(tables, np.arange(8), np.ones(8, dtype=np.int64))
+    assert plan.tree.n_cliques > 1
+    joint = cells[0]
+    for (i, j), table in zip(scopes[1:], cells[1:], strict=True):
+        joint = joint * table.reshape([2 if v in (i, j) else 1 for v in range(8)])
+    found = marginals(plan, tables, np.full((1, 8), -1))
+    assert found.log_total[0] == pytest.approx(np.log(joint.sum()), rel=1e-12)
+    expected = [joint.sum(axis=tuple(set(range(8)) - {v})) / joint.sum() for v in range(8)]
+    np.testing.assert_allclose(found.probabilities[0], np.concatenate(expected), atol=1e-13)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -13,6 +13,7 @@ import numpy as np
 
 from posteriori.graphs.orders.clique_tree import CliqueTree, make_clique_tree
 from posteriori.graphs.orders.elimination_order import eliminate_all, join_scopes, weigh_sizes
+from posteriori.inference.cliques.clique_groups import group_inputs
 from posteriori.inference.cliques.table_set import TableSet
 from posteriori.numerics.blocks.memory import free_memory
 from posteriori.numerics.compilation import as_kernel_indices, compilable_bare, run
@@ -171,7 +172,13 @@ def plan_cliques(
         plans.append((float(sizes.sum()), elimination.order, tree))
     cells, order, tree = min(plans, key=lambda plan: plan[0])
     _require_room(cells, tree, memory)
-    arrays = _lay_out(tables, use, free, tree, level)
+    maximize_of = level[tree.nodes[tree.start[1:] - 1]]
+    clique_of = _cliques_of(tables, use, tree)
+    tree, clique_of, origin = group_inputs(
+        *(tree, tables, use, clique_of, _clique_cells(tree, tables.sizes))
+    )
+    cells = float(_clique_cells(tree, tables.sizes).sum())
+    arrays = _lay_out(tables, use, clique_of, tree, maximize_of[origin])
     longest, widest = int(tree.lengths.max(initial=0)), _widest(arrays)
     need = _bytes_of(arrays, cells)
     return CliquePlan(arrays, tree, tuple(order.tolist()), cells, longest, widest, order, need, [])
@@ -224,14 +231,19 @@ def _require_room(cells: float, tree: CliqueTree, memory: float | None) -> None:
         )
 
 
-def _lay_out(
-    tables: TableSet, use: IntArray, free: IntArray, tree: CliqueTree, level: IntArray
-) -> PlanArrays:
-    """Say where the cells of cliques and messages lie, and how tables and messages are multiplied in."""
-    n_cliques, n = tree.n_cliques, free.size
-    clique_of, above = np.empty(use.size, dtype=np.int64), tree.above
+def _cliques_of(tables: TableSet, use: IntArray, tree: CliqueTree) -> IntArray:
+    """Return the clique that each table is multiplied into; one more than the last where it has no free axis."""
+    clique_of = np.empty(use.size, dtype=np.int64)
     given = map(as_kernel_indices, (tables.start, tables.scope, use, tree.position, tree.home))
     run(_find_cliques, 5.0 * use.size, *given, clique_of)
+    return clique_of
+
+
+def _lay_out(
+    tables: TableSet, use: IntArray, clique_of: IntArray, tree: CliqueTree, maximize: IntArray
+) -> PlanArrays:
+    """Say where the cells of cliques and messages lie, and how tables and messages are multiplied in."""
+    n_cliques, n, above = tree.n_cliques, tables.sizes.size, tree.above
     ranked = np.argsort(clique_of, kind="stable")
     used, clique_of = as_kernel_indices(use[ranked]), as_kernel_indices(clique_of[ranked])
     first_used = np.searchsorted(clique_of, np.arange(n_cliques + 2))
@@ -271,7 +283,7 @@ def _lay_out(
         steps=steps,
         first_cell=_starts(_clique_cells(tree, sizes)),
         first_message=_starts(messages),
-        maximize=level[tree.nodes[tree.start[1:] - 1]],
+        maximize=maximize,
         first_state=_starts(sizes),
         first_run=_starts(np.where(inputs > 0, np.maximum(inputs, 2), 0)),
         read_at=read_at,
