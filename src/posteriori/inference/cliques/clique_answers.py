@@ -35,7 +35,10 @@ __all__ = [
 ]
 
 #: From this much work on, which is certain to be compiled, rows are shared out among threads.
-_SHARED = 1e8
+_SHARED = 1e9
+
+#: Two threads at most have room for cliques beside one another where that of one takes more bytes.
+_WIDE = 1 << 26
 
 #: Reads off a block of rows, whose cliques are there, what is asked for.
 _Reader = Callable[[Room, IntArray, Array, slice], None]
@@ -187,7 +190,8 @@ def _answer(plan: CliquePlan, tables: TableSet, states: IntArray, read: _Reader)
     answer = partial(_answer_part, plan, tables, rows, log_total, read, differ)
     if len(rows) > 1 and 2.0 * len(rows) * plan.work > _SHARED:
         answer(0, slice(0, 1))  # what threads share is compiled once
-        share_rows(partial(answer, 1), len(rows) - 1, len(rows) - 1)
+        parts = 2 if plan.n_bytes > _WIDE else len(rows)
+        share_rows(partial(answer, 1), len(rows) - 1, parts)
     else:
         answer(0, slice(0, len(rows)))
     return log_total

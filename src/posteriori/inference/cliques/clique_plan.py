@@ -23,6 +23,10 @@ __all__ = ["CliquePlan", "PlanArrays", "plan_cliques"]
 
 #: Bytes of a float64.
 _DOUBLE = 8
+#: … of the objects of a run, however small.
+_OBJECTS = 1 << 13
+#: Less work than this may be done on lists of numbers, which take so many times more than arrays.
+_PLAIN, _LISTS = 6e7, 2.5
 
 
 class PlanArrays(NamedTuple):
@@ -112,7 +116,7 @@ class CliquePlan(NamedTuple):
     @property
     def work(self) -> float:
         """About how many multiplications it takes to send messages up the tree, or down."""
-        return 5.0 * self.cells + 25.0 * len(self.arrays.axes)
+        return _work_of(self.cells, self.arrays)
 
     @property
     def width(self) -> int:
@@ -180,14 +184,20 @@ def plan_cliques(
     cells = float(_clique_cells(tree, tables.sizes).sum())
     arrays = _lay_out(tables, use, clique_of, tree, maximize_of[origin])
     longest, widest = int(tree.lengths.max(initial=0)), _widest(arrays)
-    need = _bytes_of(arrays, cells)
+    need = _bytes_of(tables, arrays, cells, widest)
     return CliquePlan(arrays, tree, tuple(order.tolist()), cells, longest, widest, order, need, [])
 
 
-def _bytes_of(arrays: PlanArrays, cells: float) -> float:
-    """Return how many bytes a run takes: cells, messages, loops, marginals, and the plan itself."""
-    run = cells + sum(float(a[-1]) for a in (arrays.first_message, arrays.first_state))
-    return _DOUBLE * (run + 2.0 * float(arrays.first_run[-1])) + sum(a.nbytes for a in arrays)
+def _work_of(cells: float, arrays: PlanArrays) -> float:
+    return 60.0 * cells + 300.0 * len(arrays.axes)
+
+
+def _bytes_of(tables: TableSet, arrays: PlanArrays, cells: float, widest: int) -> float:
+    """Return how many bytes a run takes: cells, messages, loops, marginals, tables in logarithms, the plan itself."""
+    ends = arrays.first_message[-1], arrays.first_state[-1], 2 * arrays.first_run[-1]
+    numbers = cells + float(sum(ends)) + 2.0 * widest + tables.cells.size
+    taken = _DOUBLE * numbers + sum(a.nbytes for a in arrays)
+    return _OBJECTS + taken * (_LISTS if _work_of(cells, arrays) < _PLAIN else 1.0)
 
 
 def _widest(arrays: PlanArrays) -> int:
