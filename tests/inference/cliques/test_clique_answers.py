@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import NamedTuple
 
 import numpy as np
@@ -211,5 +212,36 @@ def test_tables_that_do_not_fit_are_refused_before_memory_is_taken():
     n = 60
     pairs = [[i, j] for i in range(n) for j in range(i)]
     tables = gather_tables([2] * n, pairs, [np.ones((2, 2))] * len(pairs))
+    plan_cliques(tables, np.arange(3), np.ones(n, dtype=np.int64))  # what is compiled is compiled
+    tracemalloc.start()
     with pytest.raises(MemoryError, match=r"1.15e\+18 cells, the largest over 60 variables"):
         plan_cliques(tables, np.arange(len(pairs)), np.ones(n, dtype=np.int64))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**22
+
+
+@pytest.mark.parametrize("cell", [1e-250, 1.0, 1e250])
+def test_totals_of_many_cliques_beyond_the_range_of_numbers(cell):
+    n = 300
+    tables = gather_tables([3] * n, [[v] for v in range(n)], [np.full(3, cell)] * n)
+    plan = plan_cliques(tables, np.arange(n), np.ones(n, dtype=np.int64))
+    total = log_totals(plan, tables, np.full((1, n), -1))
+    assert total[0] == pytest.approx(n * (np.log(3.0) + np.log(cell)), rel=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [[2] * 12, [3] * 9, [12] * 4])
+def test_memory_of_a_run_is_within_three_times_what_its_plan_says(sizes):
+    n = len(sizes)
+    scopes = [[v, (v + 1) % n, (v + n // 2) % n] for v in range(n)]
+    cells = [np.random.default_rng(v).random([sizes[u] for u in scopes[v]]) for v in range(n)]
+    tables = gather_tables(sizes, scopes, cells)
+    plan = plan_cliques(tables, np.arange(n), np.ones(n, dtype=np.int64))
+    states = np.full((1, n), -1)
+    marginals(plan, tables, states)  # what is compiled is compiled
+    plan.spare.clear()
+    tracemalloc.start()
+    marginals(plan, tables, states)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 3.0 * plan.n_bytes

@@ -43,8 +43,8 @@ _WIDE = 1 << 26
 #: Reads off a block of rows, whose cliques are there, what is asked for.
 _Reader = Callable[[Room, IntArray, Array, slice], None]
 
-#: Rows are answered in blocks of so many bytes, which stay near the processor.
-_BLOCK = 1 << 18
+#: Rows are answered in blocks of so many numbers, which stay near the processor.
+_BLOCK = 1 << 16
 
 
 class Marginals(NamedTuple):
@@ -209,7 +209,7 @@ def _answer_part(
 ) -> None:
     """Answer for a part of the rows after the first ones, block by block."""
     low, high = first + part.start, first + part.stop
-    size = max(1, min(high - low, int(_BLOCK // plan.n_bytes)))
+    size = max(1, min(high - low, int(_BLOCK // plan.row_numbers)))
     room = make_room(plan, size, size if differ else 1)
     if not differ:
         lay_rows(plan, room, rows[:1])

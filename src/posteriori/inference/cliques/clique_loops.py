@@ -26,6 +26,9 @@ __all__ = ["collect_rows", "distribute_rows", "fold"]
 
 #: Products are held as plain numbers while no cell can be smaller than e to this.
 _LEAST = -640.0
+#: Factors of a total are multiplied while the product is smaller than this, and its inverse too; the next one, of
+#: which ln is between ``_LEAST`` and that of the number of cells, cannot take it out of the range of numbers.
+_HUGE = 1e20
 
 
 @compilable_bare
@@ -148,7 +151,7 @@ def _collect(
 ) -> float:
     """Send all messages up; return the logarithm of the total, NaN where plain numbers may not do."""
     logs, n_cliques, n_used = tables.logs, len(plan.above), len(plan.used)
-    size, step, total = runs.size[r], runs.step[r], 0.0
+    size, step, total, scale = runs.size[r], runs.step[r], 0.0, 1.0
     for i in range(n_used):
         total += tables.log_scale[plan.used[i]]
     for i in range(plan.first_used[n_cliques], n_used):
@@ -174,12 +177,17 @@ def _collect(
             return math.nan
         kept, to = runs.kept[r][c], plan.first_message[c]
         top = _send_up(logs, plan.maximize[c], cells, at, end, messages, to, kept)
-        total += top if logs else _log(top)
+        if logs:
+            total += top
+        else:
+            scale *= top
+            if scale < 1.0 / _HUGE or scale > _HUGE:
+                total, scale = total + _log(scale), 1.0
         if total == -math.inf:
             return total
         floors[c] = 0.0 if logs or kept == 1 else _floor(messages, to, kept)
         tops[c] = top
-    return total
+    return total + math.log(scale)
 
 
 @compilable_bare
@@ -237,6 +245,9 @@ def _spread(
     end: int,
 ) -> None:
     """Multiply cells by a smaller table, or add it to them."""
+    if end == at + 1:
+        cells[at] = cells[at] + small[place] if add else cells[at] * small[place]
+        return
     n, near, outer, far = size[low], step[low], size[low + 1], step[low + 1]
     for k in range(2, loops):
         counter[k] = 0
@@ -267,6 +278,9 @@ def fold(
     small: Array,
 ) -> None:
     """Sum or maximise cells into a smaller table, which holds zeros."""
+    if end == at + 1:
+        small[0] = cells[at]
+        return
     n, near, outer, far = size[low], step[low], size[low + 1], step[low + 1]
     place = 0
     for k in range(2, loops):
@@ -294,6 +308,9 @@ def _send_up(
     logs: int, maximize: int, cells: Array, at: int, end: int, messages: Array, to: int, kept: int
 ) -> float:
     """Sum or maximise the residual of a clique; divide the message by its largest part, and return that."""
+    if kept == 1:
+        messages[to] = 0.0 if logs else 1.0
+        return _reduce(cells, at, end - at, logs, maximize)
     n, top = (end - at) // kept, -math.inf
     for s in range(kept):
         messages[to + s] = _reduce(cells, at + s * n, n, logs, maximize)

@@ -119,6 +119,11 @@ class CliquePlan(NamedTuple):
         return _work_of(self.cells, self.arrays)
 
     @property
+    def row_numbers(self) -> float:
+        """How many numbers each row of a block takes."""
+        return self.cells + float(self.arrays.first_message[-1] + 2 * self.arrays.first_run[-1])
+
+    @property
     def width(self) -> int:
         """Variables of the largest clique, less one."""
         return max(self.longest - 1, 0)

@@ -30,7 +30,7 @@ class Runs(NamedTuple):
         Loops over each table or message.
     size, step : (B, S)
         How often each loop runs, and how many cells it goes on in the smaller table, the fastest loop first;
-        those of input i from ``PlanArrays.first_run[i]`` on, two at least.
+        those of input i from ``PlanArrays.first_run[i]`` on, two at least. Cliques of one cell have none.
     """
 
     count: IntArray
@@ -94,6 +94,8 @@ def lay_runs(
             if n_axes == plan.shared[c]:
                 kept[b][c] = cells
             count[b][c] = cells
+            if cells == 1:  # one product, no loops
+                continue
             for i in range(plan.first_used[c], plan.first_used[c + 1]):
                 for a in range(n_axes):
                     axis_step[a] = plan.steps[plan.step_start[i] + a]
