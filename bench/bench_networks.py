@@ -1,6 +1,7 @@
 """Bayesian networks: against pyAgrum and pgmpy, those that are installed, on public networks.
 
-Usage: ``bench_networks.py FOLDER [--pgmpy]``, which compares with pgmpy instead of pyAgrum. The folder holds ``alarm.bif.gz`` and others; they ship in the
+Usage: ``bench_networks.py FOLDER [--pgmpy | --memory]``: with pgmpy instead of pyAgrum, or the memory of all marginals
+beside what ``plan`` says, of every network in the folder. The folder holds ``alarm.bif.gz`` and others; they ship in the
 wheel of pgmpy 0.1.26 (``pgmpy/utils/example_models``). Both sides have the same float64 tables, the answers agree
 to 1e-9 first, ten random variables are observed.
 """
@@ -15,16 +16,18 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from harness import ROUNDS, Comparison, compare, report, take_turns
+from harness import ROUNDS, Comparison, compare, peak_memory, report, take_turns
 
 from posteriori.networks import BayesianNetwork
-from posteriori.networks.bayesian_network import Engine
+from posteriori.networks.network_engine import Engine, Findings
 from posteriori.numerics import compilation
 
 NAMES = ("child", "alarm", "insurance", "hailfinder", "hepar2", "win95pts", "pigs")
 OBSERVED, ROWS = 10, 100_000
 #: Variables that pgmpy is asked for, of each network.
 ASKED = 8
+#: Networks that take more are left out where memory is measured.
+MOST_BYTES = 2**30
 
 
 def findings(bn: BayesianNetwork, count: int) -> list[dict[str, str]]:
@@ -229,6 +232,39 @@ def chain_time() -> None:
     print(f"chain of 20 factors 5 x 5: {(time.perf_counter() - start) * 10:.3f} ms (goal < 1)")
 
 
+def show_memory(folder: Path) -> None:
+    """Print the peak of all marginals, and of 50 rows with gaps, as a share of what the plan says.
+
+    Rows of small networks are answered in blocks of up to half a MiB, which no plan counts.
+    """
+    block = 2**19
+    for path in sorted(folder.glob("*.bif.gz"), key=lambda path: path.stat().st_size):
+        bn = BayesianNetwork.read(path)
+        plan, engine = bn.plan(), bn._engine
+        if plan.bytes > MOST_BYTES:
+            print(f"  {path.name:22} {plan.bytes / 2**20:10.3f} MiB: left out")
+            continue
+        states = np.zeros((50, len(engine.network.places)), dtype=np.int64)
+        states[np.random.default_rng(0).random(states.shape) < 0.3] = -1
+        states[:, 0] = -1
+        bn.marginals(), engine.rows(0, states)
+        whole = engine.plan([0], Findings({}, {}), rest=range(1, states.shape[1]))[0]
+        shares = []
+        for run, told in (
+            (bn.marginals, plan.bytes),
+            (lambda: engine.rows(0, states), whole.n_bytes),  # noqa: B023
+        ):
+            for kept in engine._plans.values():
+                kept.spare.clear()
+            shares.append(peak_memory(run) / told)
+        over = max(0.0, shares[1] - block / whole.n_bytes)
+        print(
+            f"  {path.name:22} {plan.bytes / 2**20:10.3f} MiB: marginals {shares[0]:.2f} x, rows {shares[1]:.2f} x, "
+            f"without a block {over:.2f} x (goal <= 3)",
+            flush=True,
+        )
+
+
 def load_loops(folder: Path) -> None:
     """Compile all loops, or load them: plain ones would come first where Numba is not loaded."""
     compilation._pays = lambda body, work: True
@@ -239,6 +275,9 @@ def load_loops(folder: Path) -> None:
 def main(arguments: list[str]) -> None:
     folder = Path(next(a for a in arguments if not a.startswith("--")))
     load_loops(folder)
+    if "--memory" in arguments:
+        show_memory(folder)
+        return
     if "--pgmpy" in arguments:
         report("Networks beside pgmpy", compare_pgmpy(folder))
         return

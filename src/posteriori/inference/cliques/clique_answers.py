@@ -16,7 +16,13 @@ import numpy as np
 from posteriori.inference.cliques.clique_loops import collect_rows, distribute_rows
 from posteriori.inference.cliques.clique_plan import CliquePlan
 from posteriori.inference.cliques.clique_reading import draw_below, find_best, read_joint
-from posteriori.inference.cliques.clique_room import Room, lay_rows, make_room, return_room, take_room
+from posteriori.inference.cliques.clique_room import (
+    Room,
+    lay_rows,
+    make_room,
+    return_room,
+    take_room,
+)
 from posteriori.inference.cliques.table_set import TableSet, in_logs
 from posteriori.numerics.compilation import as_kernel_indices, run
 from posteriori.numerics.threads import share_rows

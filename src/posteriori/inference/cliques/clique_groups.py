@@ -85,7 +85,9 @@ def _small_inputs(
         scope = tables.scope_of(use[i])
         one = _Input(frozenset(scope[tree.position[scope] >= 0].tolist()), (i,), (), ())
         found.setdefault(int(clique_of[i]), []).append(one)
-    for b in np.flatnonzero(of_messages <= room[tree.above]).tolist():  # above a root: the last, no room
+    for b in np.flatnonzero(
+        of_messages <= room[tree.above]
+    ).tolist():  # above a root: the last, no room
         scope = tree.nodes[tree.start[b] : tree.start[b] + tree.shared[b]]
         found.setdefault(int(tree.above[b]), []).append(
             _Input(frozenset(scope.tolist()), (), (b,), ())

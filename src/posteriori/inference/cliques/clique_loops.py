@@ -420,9 +420,7 @@ def _read_marginals(
 
 
 @compilable_bare
-def _sum_axis(
-    table: Array, count: int, inner: int, size: int, found: Array, first: int
-) -> None:
+def _sum_axis(table: Array, count: int, inner: int, size: int, found: Array, first: int) -> None:
     """Add a table up to one of its axes, whose next state is ``inner`` cells on."""
     at = 0
     while at < count:

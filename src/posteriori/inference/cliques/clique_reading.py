@@ -136,5 +136,3 @@ def draw_below(
                 if states[v] < 0:
                     drawn[d][v] = r % plan.sizes[v]
                     r //= plan.sizes[v]
-
-
