@@ -427,10 +427,10 @@ class BayesianNetwork:
         return np.concatenate([[0], np.cumsum(self._engine.network.tables.sizes)])
 
     @cached_property
-    def _bounds(self) -> dict[str, tuple[int, int]]:
+    def _bounds(self) -> dict[str, slice]:
         """Where the marginal of each variable lies among all of them."""
         first = self._first_state.tolist()
-        return {name: (first[v], first[v + 1]) for v, name in enumerate(self.labels)}
+        return {name: slice(first[v], first[v + 1]) for v, name in enumerate(self.labels)}
 
     @cached_property
     def _has_zeros(self) -> bool:

@@ -25,21 +25,21 @@ class NetworkMarginals(Mapping[str, Categorical]):
     def __init__(
         self,
         labels: Mapping[str, tuple[Label, ...]],
-        bounds: Mapping[str, tuple[int, int]],
+        places: Mapping[str, slice],
         probabilities: Array,
         log_evidence: float,
     ) -> None:
         probabilities.setflags(write=False)
         self._labels, self._probabilities = labels, probabilities
-        self._bounds = bounds
+        self._places = places
         self.log_evidence = log_evidence
 
     def __getitem__(self, name: str) -> Categorical:
         try:
-            low, high = self._bounds[name]
+            place = self._places[name]
         except KeyError:
             refuse_axis(name, tuple(self._labels))
-        return Categorical._of_vector(self._probabilities[low:high], self._labels[name])
+        return Categorical._of_vector(self._probabilities[place], self._labels[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._labels)

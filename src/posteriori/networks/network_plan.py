@@ -20,7 +20,7 @@ class NetworkPlan(NamedTuple):
     cells : int
         Of all cliques.
     bytes : int
-        Memory that is taken.
+        Memory that is taken, about: never more than three times that.
     order : tuple of str
         Variables, the first eliminated first.
     """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+from posteriori.inference.cliques import clique_groups
 from posteriori.inference.cliques.clique_answers import (
     best_states,
     clique_beliefs,
@@ -98,6 +100,40 @@ def test_marginals_and_total(seed, logs, cut):
         low, high = plan.arrays.first_state[v : v + 2]
         expected = case.sum_to([v]) / case.total
         np.testing.assert_allclose(found.probabilities[0, low:high], expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("smaller", [1, 2])
+@pytest.mark.parametrize("seed", range(20))
+def test_small_tables_that_are_multiplied_with_one_another_first(seed, smaller, monkeypatch):
+    monkeypatch.setattr(clique_groups, "_LARGE", 1)
+    monkeypatch.setattr(clique_groups, "_SMALLER", smaller)
+    case = make_case(seed)
+    some = case.unobserved[:2]
+    plan = plan_cliques(
+        *(case.tables, case.all, case.free), groups=[case.unobserved[2:], some], maximize=some
+    )
+    value, best = best_states(plan, case.tables, case.states[None])
+    sums = case.sum_to(some)
+    assert value[0] == pytest.approx(np.log(sums.max()), rel=1e-12, abs=1e-12)
+    assert sums[tuple(best[0, some])] == pytest.approx(sums.max(), rel=1e-12)
+    test_marginals_and_total(seed, logs=False, cut=False)
+    test_beliefs_of_cliques_are_joint_probabilities(seed)
+
+
+def test_a_large_clique_takes_small_tables_as_one():
+    rng = np.random.default_rng(0)
+    scopes = [list(range(8)), *([i, i + 1] for i in range(7))]
+    cells = [rng.random([2] * len(scope)) for scope in scopes]
+    tables = gather_tables([2] * 8, scopes, cells)
+    plan = plan_cliques(tables, np.arange(8), np.ones(8, dtype=np.int64))
+    assert plan.tree.n_cliques > 1
+    joint = cells[0]
+    for (i, j), table in zip(scopes[1:], cells[1:], strict=True):
+        joint = joint * table.reshape([2 if v in (i, j) else 1 for v in range(8)])
+    found = marginals(plan, tables, np.full((1, 8), -1))
+    assert found.log_total[0] == pytest.approx(np.log(joint.sum()), rel=1e-12)
+    expected = [joint.sum(axis=tuple(set(range(8)) - {v})) / joint.sum() for v in range(8)]
+    np.testing.assert_allclose(found.probabilities[0], np.concatenate(expected), atol=1e-13)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -227,5 +263,36 @@ def test_tables_that_do_not_fit_are_refused_before_memory_is_taken():
     n = 60
     pairs = [[i, j] for i in range(n) for j in range(i)]
     tables = gather_tables([2] * n, pairs, [np.ones((2, 2))] * len(pairs))
+    plan_cliques(tables, np.arange(3), np.ones(n, dtype=np.int64))  # what is compiled is compiled
+    tracemalloc.start()
     with pytest.raises(MemoryError, match=r"1.15e\+18 cells, the largest over 60 variables"):
         plan_cliques(tables, np.arange(len(pairs)), np.ones(n, dtype=np.int64))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**22
+
+
+@pytest.mark.parametrize("cell", [1e-250, 1.0, 1e250])
+def test_totals_of_many_cliques_beyond_the_range_of_numbers(cell):
+    n = 300
+    tables = gather_tables([3] * n, [[v] for v in range(n)], [np.full(3, cell)] * n)
+    plan = plan_cliques(tables, np.arange(n), np.ones(n, dtype=np.int64))
+    total = log_totals(plan, tables, np.full((1, n), -1))
+    assert total[0] == pytest.approx(n * (np.log(3.0) + np.log(cell)), rel=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [[2] * 12, [3] * 9, [12] * 4])
+def test_memory_of_a_run_is_within_three_times_what_its_plan_says(sizes):
+    n = len(sizes)
+    scopes = [[v, (v + 1) % n, (v + n // 2) % n] for v in range(n)]
+    cells = [np.random.default_rng(v).random([sizes[u] for u in scopes[v]]) for v in range(n)]
+    tables = gather_tables(sizes, scopes, cells)
+    plan = plan_cliques(tables, np.arange(n), np.ones(n, dtype=np.int64))
+    states = np.full((1, n), -1)
+    marginals(plan, tables, states)  # what is compiled is compiled
+    plan.spare.clear()
+    tracemalloc.start()
+    marginals(plan, tables, states)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 3.0 * plan.n_bytes

@@ -71,7 +71,12 @@ class Categorical(ExponentialFamily):
     def _of_vector(cls, probabilities: Array, labels: tuple[Any, ...]) -> Self:
         """Build from one read-only vector of probabilities and its labels, both checked: many at a time."""
         self = object.__new__(cls)
-        self.__dict__.update(probabilities=probabilities, _given=_BY_PROBABILITIES, _labels=labels)
+        kept = self.__dict__
+        kept["probabilities"], kept["_given"], kept["_labels"] = (
+            probabilities,
+            _BY_PROBABILITIES,
+            labels,
+        )
         return self
 
     def _labelled(self, labels: LabelsLike | None) -> Self:

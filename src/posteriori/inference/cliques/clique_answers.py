@@ -1,7 +1,8 @@
 r"""Questions to tables on a tree of cliques: totals, marginals, joint tables, best states, draws.
 
 Products are plain numbers while no cell can fall out of their range; rows of evidence for which one might are
-answered again with logarithms.
+answered again with logarithms. Rows are answered block by block: loops over each block bring messages up the tree,
+further ones read off what is asked for.
 """
 
 from __future__ import annotations
@@ -12,8 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.cliques import clique_loops as loops
+from posteriori.inference.cliques.clique_loops import collect_rows, distribute_rows
 from posteriori.inference.cliques.clique_plan import CliquePlan
+from posteriori.inference.cliques.clique_reading import draw_below, find_best, read_joint
+from posteriori.inference.cliques.clique_room import (
+    Room,
+    lay_rows,
+    make_room,
+    return_room,
+    take_room,
+)
 from posteriori.inference.cliques.table_set import TableSet, in_logs
 from posteriori.numerics.compilation import as_kernel_indices, run
 from posteriori.numerics.threads import share_rows
@@ -32,14 +41,16 @@ __all__ = [
 ]
 
 #: From this much work on, which is certain to be compiled, rows are shared out among threads.
-_SHARED = 1e8
+_SHARED = 1e9
 
-#: Stand for arrays that a question does not need: of numbers,
-_NONE = np.zeros((0, 0))
-#: … of states,
-_NO_STATES = np.zeros((0, 0), dtype=np.int64)
-#: … and of variables.
-_NO_INDEX = as_kernel_indices(np.zeros(0))
+#: Two threads at most have room for cliques beside one another where that of one takes more bytes.
+_WIDE = 1 << 26
+
+#: Reads off a block of rows, whose cliques are there, what is asked for.
+_Reader = Callable[[Room, IntArray, Array, slice], None]
+
+#: Rows are answered in blocks of so many numbers, which stay near the processor.
+_BLOCK = 1 << 16
 
 
 class Marginals(NamedTuple):
@@ -61,13 +72,17 @@ def log_totals(plan: CliquePlan, tables: TableSet, states: IntArray) -> Array:
 
     Variables that the plan maximises are maximised.
     """
-    return _ask(plan, tables, states, loops.TOTALS)
+    return _answer(plan, tables, states, lambda room, rows, log_total, part: None)
 
 
 def marginals(plan: CliquePlan, tables: TableSet, states: IntArray) -> Marginals:
     """Return the marginals of all free variables of the plan; zeros where a row is impossible."""
     found = np.zeros((len(states), int(plan.arrays.first_state[-1])))
-    return Marginals(_ask(plan, tables, states, loops.MARGINALS, found=found), found)
+
+    def read(room: Room, rows: IntArray, log_total: Array, part: slice) -> None:
+        _distribute(plan, room, rows, log_total, found[part])
+
+    return Marginals(_answer(plan, tables, states, read), found)
 
 
 def joint_table(
@@ -78,9 +93,15 @@ def joint_table(
     A row that observes some of them has its probabilities in the first cells.
     """
     clique = _clique_of(plan, wanted)
-    size = int(np.prod(tables.sizes[list(wanted)]))
-    found = np.zeros((len(states), size))
-    total = _ask(plan, tables, states, loops.JOINT, clique, wanted, found=found)
+    cells = float(np.diff(plan.arrays.first_cell[clique : clique + 2])[0])
+    index = as_kernel_indices(np.asarray(wanted))
+    found = np.zeros((len(states), int(np.prod(tables.sizes[list(wanted)]))))
+
+    def read(room: Room, rows: IntArray, log_total: Array, part: slice) -> None:
+        given = (plan.arrays, room.runs, rows, log_total, clique, index, room.axes, room.cells)
+        run(read_joint, len(rows) * (cells + 50.0), *given, found[part])
+
+    total = _answer(plan, tables, states, read)
     scale = found.sum(axis=1, keepdims=True)
     np.divide(found, scale, out=found, where=scale > 0.0)
     return Marginals(total, found)
@@ -88,15 +109,18 @@ def joint_table(
 
 def best_states(plan: CliquePlan, tables: TableSet, states: IntArray) -> tuple[Array, IntArray]:
     """Return ln of the largest value, and the states of all variables that the plan maximises there."""
-    best = np.array(states)
-    return _ask(plan, tables, states, loops.BEST, best=best), best
+    best = np.array(states, dtype=np.int64)
+
+    def read(room: Room, rows: IntArray, log_total: Array, part: slice) -> None:
+        given = (plan.arrays, room.runs, rows, log_total, room.cells)
+        run(find_best, len(rows) * 20.0 * len(plan.arrays.axes), *given, best[part])
+
+    return _answer(plan, tables, states, read), best
 
 
 def clique_beliefs(plan: CliquePlan, tables: TableSet, states: IntArray) -> Beliefs:
     """Return the joint probabilities of all cliques for one row of evidence (n,)."""
-    cells = np.zeros(int(plan.arrays.first_cell[-1]))
-    total = _ask(plan, tables, states[None], loops.BELIEFS, cells=cells)
-    return Beliefs(float(total[0]), cells)
+    return _cells(plan, tables, states, hand_down=True)
 
 
 def reached_cells(plan: CliquePlan, tables: TableSet, states: IntArray) -> Beliefs:
@@ -104,9 +128,7 @@ def reached_cells(plan: CliquePlan, tables: TableSet, states: IntArray) -> Belie
 
     In each run of cells with one state of the separator they are in proportion to what can be reached.
     """
-    cells = np.zeros(int(plan.arrays.first_cell[-1]))
-    total = _ask(plan, tables, states[None], loops.TOTALS, cells=cells)
-    return Beliefs(float(total[0]), cells)
+    return _cells(plan, tables, states, hand_down=False)
 
 
 def draw_states(
@@ -125,7 +147,7 @@ def draw_states(
     drawn = np.tile(np.asarray(states, dtype=np.int64), (size, 1))
     uniform = rng.random((size, plan.tree.n_cliques))
     here = as_kernel_indices(np.asarray(states))
-    run(loops.draw_below, 30.0 * drawn.size, plan.arrays, here, cells, uniform, drawn)
+    run(draw_below, 30.0 * drawn.size, plan.arrays, here, cells, uniform, drawn)
     return drawn
 
 
@@ -139,67 +161,85 @@ def _clique_of(plan: CliquePlan, wanted: Sequence[int]) -> int:
     return clique
 
 
-def _ask(
-    plan: CliquePlan,
-    tables: TableSet,
-    states: IntArray,
-    what: int,
-    clique: int = 0,
-    wanted: Sequence[int] = (),
-    *,
-    found: Array = _NONE,
-    best: IntArray = _NO_STATES,
-    cells: Array | None = None,
-) -> Array:
-    """Run a question over all rows; return ln of the totals."""
-    index = as_kernel_indices(np.asarray(wanted)) if wanted else _NO_INDEX
-    log_total, given = np.full(len(states), np.nan), as_kernel_indices(states)
-    rows = np.arange(len(states))
-    for _ in range(2):
-        work = len(rows) * (10.0 * plan.cells + 50.0 * len(plan.arrays.axes))
-        answer = partial(
-            _answer,
-            plan,
-            tables,
-            (what, clique, index),
-            given,
-            work,
-            cells,
-            (log_total, found, best),
-        )
-        if work > _SHARED and len(rows) > 1:
-            answer(rows[:1])  # what threads share is compiled once
-            share_rows(partial(_answer_part, answer, rows), len(rows), len(rows))
-        else:
-            answer(rows)
-        rows = np.flatnonzero(np.isnan(log_total))
-        if not rows.size:
-            break
-        tables = in_logs(tables)
-    return log_total + float(tables.log_scale[plan.arrays.used].sum())
+def _cells(plan: CliquePlan, tables: TableSet, states: IntArray, *, hand_down: bool) -> Beliefs:
+    """Return the cells of all cliques for one row, before or after beliefs are handed down."""
+    cells = np.zeros(int(plan.arrays.first_cell[-1]))
+
+    def read(room: Room, rows: IntArray, log_total: Array, part: slice) -> None:
+        if hand_down:
+            _distribute(plan, room, rows, log_total, np.zeros((0, 0)))
+        if log_total[0] > -np.inf:
+            cells[:] = room.cells[0]
+
+    total = _answer(plan, tables, states[None], read)
+    return Beliefs(float(total[0]), cells)
 
 
-def _answer(
-    plan: CliquePlan,
-    tables: TableSet,
-    question: tuple[int, int, IntArray],
-    states: IntArray,
-    work: float,
-    cells: Array | None,
-    found: tuple[Array, Array, IntArray],
-    rows: IntArray,
+def _distribute(
+    plan: CliquePlan, room: Room, rows: IntArray, log_total: Array, found: Array
 ) -> None:
-    """Answer a question for some rows, with room of its own for cliques and messages."""
-    arrays = plan.arrays
-    if cells is None:
-        cells = np.zeros(int(arrays.first_cell[-1]))
-    messages = np.zeros(int(arrays.first_message[-1]))
-    room = loops.make_room(plan.tree.n_cliques, plan.longest, plan.widest)
-    used = loops.Tables(*tables[1:7], tables.floor)
-    asked = (int(tables.logs), *question, as_kernel_indices(rows), states, room)
-    run(loops.answer_rows, work, arrays, used, *asked, cells, messages, *found)
+    """Hand beliefs down for a block of rows; write marginals, unless there is no room for them."""
+    given = (plan.arrays, room.runs, rows, log_total, room.messages, room.tops, room.axes.counter)
+    space = (room.margin, room.rest, room.cells, found)
+    run(distribute_rows, len(rows) * plan.work, *given, *space)
 
 
-def _answer_part(answer: Callable[[IntArray], None], rows: IntArray, part: slice) -> None:
-    """Answer for a part of the rows."""
-    answer(rows[part])
+def _answer(plan: CliquePlan, tables: TableSet, states: IntArray, read: _Reader) -> Array:
+    """Bring messages up for all rows, and read off what is asked for; return ln of the totals."""
+    rows, log_total = as_kernel_indices(states), np.full(len(states), np.nan)
+    differ = bool(rows.take(plan.free, axis=1).max(initial=-1) >= 0)
+    if len(rows) == 1 and not differ:
+        room = take_room(plan)
+        _answer_block(plan, tables, room, rows, log_total, slice(0, 1), read)
+        return_room(plan, room)
+        return log_total
+    answer = partial(_answer_part, plan, tables, rows, log_total, read, differ)
+    if len(rows) > 1 and 2.0 * len(rows) * plan.work > _SHARED:
+        answer(0, slice(0, 1))  # what threads share is compiled once
+        parts = 2 if plan.n_bytes > _WIDE else len(rows)
+        share_rows(partial(answer, 1), len(rows) - 1, parts)
+    else:
+        answer(0, slice(0, len(rows)))
+    return log_total
+
+
+def _answer_part(
+    plan: CliquePlan,
+    tables: TableSet,
+    rows: IntArray,
+    log_total: Array,
+    read: _Reader,
+    differ: bool,
+    first: int,
+    part: slice,
+) -> None:
+    """Answer for a part of the rows after the first ones, block by block."""
+    low, high = first + part.start, first + part.stop
+    size = max(1, min(high - low, int(_BLOCK // plan.row_numbers)))
+    room = make_room(plan, size, size if differ else 1)
+    if not differ:
+        lay_rows(plan, room, rows[:1])
+    for at in range(low, high, size):
+        block = slice(at, min(at + size, high))
+        if differ:
+            lay_rows(plan, room, rows[block])
+        _answer_block(plan, tables, room, rows, log_total, block, read)
+
+
+def _answer_block(
+    plan: CliquePlan,
+    tables: TableSet,
+    room: Room,
+    rows: IntArray,
+    log_total: Array,
+    block: slice,
+    read: _Reader,
+) -> None:
+    """Answer for a block of rows, again in logarithms where plain numbers may not do."""
+    here, total = rows[block], log_total[block]
+    given = (room.runs, here, block.start, room.axes.counter, room.floors)
+    space = (room.cells, room.messages, room.tops, total)
+    work = len(here) * plan.work
+    if run(collect_rows, work, plan.arrays, tables, *given, *space):
+        run(collect_rows, work, plan.arrays, in_logs(tables), *given, *space)
+    read(room, here, total, block)

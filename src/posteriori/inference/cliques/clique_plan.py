@@ -7,12 +7,13 @@ by fewest new edges and by smallest tables, and the one with fewer cells is take
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.graphs.orders.clique_tree import CliqueTree, make_clique_tree
 from posteriori.graphs.orders.elimination_order import eliminate_all, join_scopes, weigh_sizes
+from posteriori.inference.cliques.clique_groups import group_inputs
 from posteriori.inference.cliques.table_set import TableSet
 from posteriori.numerics.blocks.memory import free_memory
 from posteriori.numerics.compilation import as_kernel_indices, compilable_bare, run
@@ -22,6 +23,10 @@ __all__ = ["CliquePlan", "PlanArrays", "plan_cliques"]
 
 #: Bytes of a float64.
 _DOUBLE = 8
+#: … of the objects of a run, however small.
+_OBJECTS = 1 << 13
+#: Less work than this may be done on lists of numbers, which take so many times more than arrays.
+_PLAIN, _LISTS = 6e7, 2.5
 
 
 class PlanArrays(NamedTuple):
@@ -47,6 +52,12 @@ class PlanArrays(NamedTuple):
         1 for cliques whose residual is maximised, and not summed.
     first_state : (n + 1,)
         Where the marginal of each variable lies.
+    first_run : (F + C + 1,)
+        Where the loops over each table and each message are written down: two at least, one an axis at most.
+    read_at : (n,)
+        The clique with the smallest separator that holds a variable, −1 for those in no separator.
+    owned : (C,)
+        1 for cliques whose residual holds a variable that is in no separator.
     """
 
     sizes: IntArray
@@ -64,6 +75,9 @@ class PlanArrays(NamedTuple):
     first_message: IntArray
     maximize: IntArray
     first_state: IntArray
+    first_run: IntArray
+    read_at: IntArray
+    owned: IntArray
 
 
 class CliquePlan(NamedTuple):
@@ -81,6 +95,12 @@ class CliquePlan(NamedTuple):
         Variables of the largest clique.
     widest : int
         Cells of the largest separator or residual.
+    free : (m,) of int
+        Variables of the tree.
+    n_bytes : float
+        Memory that a run takes: cells of cliques and their messages, and what says where they lie.
+    spare : list
+        Room of runs before, for the next one.
     """
 
     arrays: PlanArrays
@@ -89,16 +109,24 @@ class CliquePlan(NamedTuple):
     cells: float
     longest: int
     widest: int
+    free: IntArray
+    n_bytes: float
+    spare: list[Any]
+
+    @property
+    def work(self) -> float:
+        """About how many multiplications it takes to send messages up the tree, or down."""
+        return _work_of(self.cells, self.arrays)
+
+    @property
+    def row_numbers(self) -> float:
+        """How many numbers each row of a block takes."""
+        return self.cells + float(self.arrays.first_message[-1] + 2 * self.arrays.first_run[-1])
 
     @property
     def width(self) -> int:
         """Variables of the largest clique, less one."""
         return max(self.longest - 1, 0)
-
-    @property
-    def n_bytes(self) -> float:
-        """Memory that a run takes: cells of cliques and their messages."""
-        return _DOUBLE * (self.cells + float(self.arrays.first_message[-1]))
 
 
 def plan_cliques(
@@ -153,9 +181,28 @@ def plan_cliques(
         plans.append((float(sizes.sum()), elimination.order, tree))
     cells, order, tree = min(plans, key=lambda plan: plan[0])
     _require_room(cells, tree, memory)
-    arrays = _lay_out(tables, use, free, tree, level)
+    maximize_of = level[tree.nodes[tree.start[1:] - 1]]
+    clique_of = _cliques_of(tables, use, tree)
+    tree, clique_of, origin = group_inputs(
+        *(tree, tables, use, clique_of, _clique_cells(tree, tables.sizes))
+    )
+    cells = float(_clique_cells(tree, tables.sizes).sum())
+    arrays = _lay_out(tables, use, clique_of, tree, maximize_of[origin])
     longest, widest = int(tree.lengths.max(initial=0)), _widest(arrays)
-    return CliquePlan(arrays, tree, tuple(order.tolist()), cells, longest, widest)
+    need = _bytes_of(tables, arrays, cells, widest)
+    return CliquePlan(arrays, tree, tuple(order.tolist()), cells, longest, widest, order, need, [])
+
+
+def _work_of(cells: float, arrays: PlanArrays) -> float:
+    return 60.0 * cells + 300.0 * len(arrays.axes)
+
+
+def _bytes_of(tables: TableSet, arrays: PlanArrays, cells: float, widest: int) -> float:
+    """Return how many bytes a run takes: cells, messages, loops, marginals, tables in logarithms, the plan itself."""
+    ends = arrays.first_message[-1], arrays.first_state[-1], 2 * arrays.first_run[-1]
+    numbers = cells + float(sum(ends)) + 2.0 * widest + tables.cells.size
+    taken = _DOUBLE * numbers + sum(a.nbytes for a in arrays)
+    return _OBJECTS + taken * (_LISTS if _work_of(cells, arrays) < _PLAIN else 1.0)
 
 
 def _widest(arrays: PlanArrays) -> int:
@@ -199,14 +246,19 @@ def _require_room(cells: float, tree: CliqueTree, memory: float | None) -> None:
         )
 
 
-def _lay_out(
-    tables: TableSet, use: IntArray, free: IntArray, tree: CliqueTree, level: IntArray
-) -> PlanArrays:
-    """Say where the cells of cliques and messages lie, and how tables and messages are multiplied in."""
-    n_cliques, n = tree.n_cliques, free.size
-    clique_of, above = np.empty(use.size, dtype=np.int64), tree.above
+def _cliques_of(tables: TableSet, use: IntArray, tree: CliqueTree) -> IntArray:
+    """Return the clique that each table is multiplied into; one more than the last where it has no free axis."""
+    clique_of = np.empty(use.size, dtype=np.int64)
     given = map(as_kernel_indices, (tables.start, tables.scope, use, tree.position, tree.home))
     run(_find_cliques, 5.0 * use.size, *given, clique_of)
+    return clique_of
+
+
+def _lay_out(
+    tables: TableSet, use: IntArray, clique_of: IntArray, tree: CliqueTree, maximize: IntArray
+) -> PlanArrays:
+    """Say where the cells of cliques and messages lie, and how tables and messages are multiplied in."""
+    n_cliques, n, above = tree.n_cliques, tables.sizes.size, tree.above
     ranked = np.argsort(clique_of, kind="stable")
     used, clique_of = as_kernel_indices(use[ranked]), as_kernel_indices(clique_of[ranked])
     first_used = np.searchsorted(clique_of, np.arange(n_cliques + 2))
@@ -229,6 +281,9 @@ def _lay_out(
     messages = np.ones(n_cliques, dtype=np.int64)
     run(_message_cells, 5.0 * axes.size, first_axis, axes, shared, sizes, messages)
     down = np.argsort(above, kind="stable")
+    axes_of_above = np.where(above >= 0, tree.lengths[above], 0)
+    inputs = np.concatenate([axes_of_use, axes_of_above])
+    read_at, owned = _reading_places(tree, messages, n)
     arrays = PlanArrays(
         sizes=sizes,
         start=first_axis,
@@ -243,10 +298,25 @@ def _lay_out(
         steps=steps,
         first_cell=_starts(_clique_cells(tree, sizes)),
         first_message=_starts(messages),
-        maximize=level[tree.nodes[tree.start[1:] - 1]],
+        maximize=maximize,
         first_state=_starts(sizes),
+        first_run=_starts(np.where(inputs > 0, np.maximum(inputs, 2), 0)),
+        read_at=read_at,
+        owned=owned,
     )
     return PlanArrays(*map(as_kernel_indices, arrays))
+
+
+def _reading_places(tree: CliqueTree, messages: IntArray, n: int) -> tuple[IntArray, IntArray]:
+    """Return the smallest separator that holds each variable, and which cliques own one that is in none."""
+    clique = np.repeat(np.arange(tree.n_cliques), tree.lengths)
+    apart = np.arange(tree.nodes.size) >= np.repeat(tree.start[:-1] + tree.shared, tree.lengths)
+    read_at, owned = np.full(n, -1, dtype=np.int64), np.zeros(tree.n_cliques, dtype=np.int64)
+    inside = np.flatnonzero(~apart)
+    inside = inside[np.argsort(-messages[clique[inside]], kind="stable")]
+    read_at[tree.nodes[inside]] = clique[inside]  # the last one, the smallest, stays
+    owned[clique[apart & (read_at[tree.nodes] < 0)]] = 1
+    return read_at, owned
 
 
 def _starts(counts: Array) -> IntArray:
