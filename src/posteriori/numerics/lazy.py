@@ -28,6 +28,7 @@ __all__ = [
     "mpl_colors",
     "mpl_fonts",
     "mpl_patches",
+    "mpl_paths",
     "mpl_ticker",
     "networkx",
     "optimize",
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
         colors as mpl_colors,
         font_manager as mpl_fonts,
         patches as mpl_patches,
+        path as mpl_paths,
         pyplot as pyplot,
         ticker as mpl_ticker,
     )
@@ -137,6 +139,7 @@ else:
     mpl_colors = _ModuleOnUse("matplotlib.colors")
     mpl_fonts = _ModuleOnUse("matplotlib.font_manager")
     mpl_patches = _ModuleOnUse("matplotlib.patches")
+    mpl_paths = _ModuleOnUse("matplotlib.path")
     mpl_ticker = _ModuleOnUse("matplotlib.ticker")
     networkx = _ModuleOnUse("networkx")
     optimize = _ModuleOnUse("scipy.optimize")
