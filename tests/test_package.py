@@ -125,8 +125,20 @@ def test_a_name_that_is_near_nothing_gets_no_guess():
 
 
 def test_import_of_a_wrong_name_fails():
-    with pytest.raises(ImportError, match="Gama"):
+    with pytest.raises(ImportError, match="name 'Gama' from 'posteriori'; did you mean 'Gamma'"):
         from posteriori import Gama  # noqa: F401
+
+
+def test_a_name_of_another_room_is_answered_with_that_room():
+    with pytest.raises(
+        ImportError, match=r"from 'posteriori\.distributions'; posteriori\.tables has it$"
+    ):
+        from posteriori.distributions import ConditionalTable  # noqa: F401
+    with pytest.raises(ImportError, match=r"; posteriori\.networks has it$"):
+        from posteriori import BayesianNetwork  # noqa: F401
+    with pytest.raises(AttributeError, match=r"'BayesianNetwork'; posteriori\.networks has it$"):
+        _ = posteriori.distributions.BayesianNetwork
+    assert not hasattr(posteriori.distributions, "ConditionalTable")
 
 
 def test_version_is_that_of_the_installed_distribution():

@@ -16,6 +16,7 @@ import pytest
 from scipy import integrate, stats
 
 from tests.modeling import integral_pages, latent_pages, mean_field_pages
+from tests.networks import network_pages
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 Names = dict[str, Any]
@@ -310,6 +311,7 @@ PAGES: dict[str, Callable[[Names], None]] = {
     **mean_field_pages.PAGES,
     **latent_pages.PAGES,
     **integral_pages.PAGES,
+    **network_pages.PAGES,
 }
 
 

@@ -124,7 +124,9 @@ def test_bad_factors():
     with pytest.raises(ValueError, match="where another factor has"):
         FactorGraph({"f": Factor("x", [1.0, 2.0]), "g": Factor("x", [1.0, 2.0, 3.0])})
     graph = tree(0)
-    with pytest.raises(KeyError, match="no factor"):
+    with pytest.raises(ValueError, match="no factor"):
         graph.merge("f0", "leef")
+    with pytest.raises(TypeError, match="must be a mapping of names to factors, got list"):
+        FactorGraph([Factor("x", [1.0, 2.0])])
     with pytest.raises(ValueError, match="0 everywhere"):
         FactorGraph({"f": Factor("x", [0.0, 0.0])}).marginals()

@@ -112,8 +112,8 @@ def test_quotes_tell_text_from_numbers():
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ("rian | x=1", "no axis 'rian'.*did you mean 'rain'"),
-        ("rain | widn=storm", "no axis 'widn'.*did you mean 'wind'"),
+        ("rian | x=1", "no variable 'rian'.*did you mean 'rain'"),
+        ("rain | widn=storm", "no variable 'widn'.*did you mean 'wind'"),
         ("rain | wind=strom", "'wind' has no label 'strom'.*did you mean 'storm'"),
         ("rain | x=7", "'x' has no label '7'; its labels are 0, 1"),
         ("rain | wind", "gives no value for 'wind'"),
@@ -126,7 +126,7 @@ def test_quotes_tell_text_from_numbers():
         ("rain | x=1, x=0", "'x' is given twice"),
         ("rain, rain", "'rain' twice"),
         ("rain, x=1", "ask for one of the two"),
-        ("__import__('os')", "no axis"),
+        ("__import__('os')", "no variable"),
     ],
 )
 def test_bad_questions_are_explained(question, message):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 
 from posteriori.drawing.arrangement import Arrangement, place_shapes
 from posteriori.drawing.cards import write_card
+from posteriori.drawing.routes import Point, Route, arrow_head, route_line
 from posteriori.drawing.shapes import Line, Shape, Sketch
 
 __all__ = ["write_svg"]
 
 _INK, _LINE, _SHADE, _BORDER = "#1b2430", "#3d4a5c", "#c9d6e8", "#8a97a8"
 _BAR = "#3b6fb6"
-
-Point = tuple[float, float]
 
 
 def write_svg(sketch: Sketch) -> str:
@@ -95,19 +95,10 @@ def _clean(text: str) -> str:
 def _line(i: int, line: Line, sketch: Sketch, arrangement: Arrangement) -> str:
     if line.start == line.end:
         return _loop(line, arrangement)
-    shapes = {shape.key: shape for shape in sketch.shapes if shape.key in (line.start, line.end)}
-    points = [arrangement.centres[line.start], *arrangement.bends[i], arrangement.centres[line.end]]
-    side = _side(i, line, sketch)
-    if side and len(points) == 2:
-        points.insert(1, _beside(points[0], points[1], side))
-    points[0] = _border(shapes[line.start], arrangement, points[1])
-    points[-1] = _border(shapes[line.end], arrangement, points[-2])
-    head = ""
-    if line.arrow:
-        head = _arrow(points[-2], points[-1])
-        points[-1] = _toward(points[-1], points[-2], 6.0)
-    path = f'<path d="{_curve(points)}" fill="none" stroke="{_LINE}" stroke-width="1.3"/>'
-    middle = _middle(points)
+    route = route_line(i, line, sketch, arrangement)
+    path = f'<path d="{_curve(route)}" fill="none" stroke="{_LINE}" stroke-width="1.3"/>'
+    head = _arrow(route.head) if route.head else ""
+    middle = _middle(route.points)
     side, anchor = (-7.0, "end") if i in arrangement.left_labels else (7.0, "start")
     height = _off_borders(middle[0], middle[1] + 4.0, arrangement)
     label = _text(middle[0] + side, height, line.label, anchor, 12, _LINE)
@@ -125,29 +116,6 @@ def _off_borders(x: float, y: float, arrangement: Arrangement) -> float:
     return y
 
 
-def _side(i: int, line: Line, sketch: Sketch) -> float:
-    """Return to which side a line bends that shares its ends with others; 0 for straight."""
-    twins = [
-        k
-        for k, other in enumerate(sketch.lines)
-        if {other.start, other.end} == {line.start, line.end}
-    ]
-    if len(twins) == 1:
-        return 0.0
-    return 1.0 if line.start == sketch.lines[twins[0]].start and i == twins[0] else -1.0
-
-
-def _beside(a: Point, b: Point, side: float) -> Point:
-    """Return a place beside the middle of a line; both lines of a pair bend apart."""
-    low, high = sorted((a, b), key=lambda p: (p[1], p[0]))
-    dx, dy = high[0] - low[0], high[1] - low[1]
-    length = math.hypot(dx, dy) or 1.0
-    return (
-        0.5 * (a[0] + b[0]) - side * 16.0 * dy / length,
-        0.5 * (a[1] + b[1]) + side * 16.0 * dx / length,
-    )
-
-
 def _loop(line: Line, arrangement: Arrangement) -> str:
     """Draw the line of a chain from a member to the next."""
     x, y = arrangement.centres[line.start]
@@ -159,66 +127,24 @@ def _loop(line: Line, arrangement: Arrangement) -> str:
         f'<path d="M {start[0]:.1f} {start[1]:.1f} C {far:.1f} {y - 24:.1f} {far:.1f} {y + 24:.1f} '
         f'{tip[0] + 5.0:.1f} {tip[1] + 2.6:.1f}" fill="none" stroke="{_LINE}" stroke-width="1.3"/>'
     )
-    return path + _arrow((tip[0] + 9.0, tip[1] + 4.6), tip)
+    return path + _arrow(arrow_head((tip[0] + 9.0, tip[1] + 4.6), tip))
 
 
-def _border(shape: Shape, arrangement: Arrangement, toward: Point) -> Point:
-    """Return where a line from the centre leaves a shape."""
-    x, y = arrangement.centres[shape.key]
-    extent = arrangement.extents[shape.key]
-    a, b = extent.left, extent.half
-    dx, dy = toward[0] - x, toward[1] - y
-    if dx == dy == 0.0:
-        return x, y
-    if shape.form != "circle" or a > b:
-        scale = min(a / abs(dx) if dx else math.inf, b / abs(dy) if dy else math.inf)
-        if shape.form == "circle" and abs(dx) * scale > a - b:  # the round end of a long shape
-            return _round_end(x, y, a, b, dx, dy)
-        return x + scale * dx, y + scale * dy
-    scale = b / math.hypot(dx, dy)
-    return x + scale * dx, y + scale * dy
-
-
-def _round_end(x: float, y: float, a: float, b: float, dx: float, dy: float) -> Point:
-    """Return where a ray meets the half circle at the end of a stadium."""
-    c = math.copysign(a - b, dx)
-    length = math.hypot(dx, dy)
-    ux, uy = dx / length, dy / length
-    along = c * ux
-    t = along + math.sqrt(max(0.0, along * along - c * c + b * b))
-    return x + t * ux, y + t * uy
-
-
-def _arrow(before: Point, tip: Point) -> str:
-    dx, dy = tip[0] - before[0], tip[1] - before[1]
-    length = math.hypot(dx, dy) or 1.0
-    ux, uy = dx / length, dy / length
-    base = (tip[0] - 8.5 * ux, tip[1] - 8.5 * uy)
-    left = (base[0] - 3.8 * uy, base[1] + 3.8 * ux)
-    right = (base[0] + 3.8 * uy, base[1] - 3.8 * ux)
-    corners = " ".join(f"{px:.1f},{py:.1f}" for px, py in (tip, left, right))
+def _arrow(head: Sequence[Point]) -> str:
+    corners = " ".join(f"{px:.1f},{py:.1f}" for px, py in head)
     return f'<polygon points="{corners}" fill="{_LINE}"/>'
 
 
-def _toward(a: Point, b: Point, by: float) -> Point:
-    length = math.hypot(b[0] - a[0], b[1] - a[1]) or 1.0
-    return a[0] + by * (b[0] - a[0]) / length, a[1] + by * (b[1] - a[1]) / length
+def _curve(route: Route) -> str:
+    """Return a route as a path: a straight line, or arcs from point to point."""
+    (x, y), *rest = route.points
+    arcs = route.arcs or [(point,) for point in rest]
+    letter = "C" if route.arcs else "L"
+    steps = (" ".join(f"{px:.1f} {py:.1f}" for px, py in arc) for arc in arcs)
+    return " ".join([f"M {x:.1f} {y:.1f}", *(f"{letter} {step}" for step in steps)])
 
 
-def _curve(points: list[Point]) -> str:
-    """Return a path through points, smooth at the bends (Catmull–Rom)."""
-    path = f"M {points[0][0]:.1f} {points[0][1]:.1f}"
-    if len(points) == 2:
-        return f"{path} L {points[1][0]:.1f} {points[1][1]:.1f}"
-    padded = [points[0], *points, points[-1]]
-    for p, q, r, s in zip(padded[:-3], padded[1:-2], padded[2:-1], padded[3:], strict=True):
-        c = (q[0] + (r[0] - p[0]) / 6.0, q[1] + (r[1] - p[1]) / 6.0)
-        d = (r[0] - (s[0] - q[0]) / 6.0, r[1] - (s[1] - q[1]) / 6.0)
-        path += f" C {c[0]:.1f} {c[1]:.1f} {d[0]:.1f} {d[1]:.1f} {r[0]:.1f} {r[1]:.1f}"
-    return path
-
-
-def _middle(points: list[Point]) -> Point:
+def _middle(points: Sequence[Point]) -> Point:
     k = len(points) // 2
     if len(points) % 2:
         return points[k]

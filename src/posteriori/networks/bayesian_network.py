@@ -5,9 +5,11 @@ r"""Bayesian networks: a joint distribution as a product of conditionals, and ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NoReturn, Self
+from numbers import Integral
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -15,11 +17,9 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
 from posteriori.drawing.drawing import Drawing
 from posteriori.factors import Decoding, Factor
-from posteriori.factors.axes import Label, Names, refuse_axis
-from posteriori.graphs import DirectedGraph
+from posteriori.factors.axes import Label, Names, as_names
 from posteriori.networks import reasons
-from posteriori.networks.conditionals import Conditional, pieces_of
-from posteriori.networks.factor_graph import FactorGraph
+from posteriori.networks.conditionals import Piece, factor_of, pieces_of
 from posteriori.networks.flat_network import tabulate_network
 from posteriori.networks.jeffrey import fit_margins
 from posteriori.networks.marginal_view import NetworkMarginals
@@ -27,8 +27,8 @@ from posteriori.networks.network_drawing import draw_network
 from posteriori.networks.network_engine import Engine, Findings
 from posteriori.networks.network_evidence import Given, read_known
 from posteriori.networks.network_plan import NetworkPlan, describe_plan
-from posteriori.networks.network_reading import PathLike, read_conditionals, write_tables
 from posteriori.networks.network_rows import encode_frame
+from posteriori.networks.network_value import NetworkValue
 from posteriori.networks.optima import find_optima
 from posteriori.networks.other_methods import (
     METHODS,
@@ -38,11 +38,11 @@ from posteriori.networks.other_methods import (
     enumerate_all,
     pass_on_tree,
 )
-from posteriori.numerics.random import as_generator
+from posteriori.numerics.random import as_generator, as_size
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import hint
-from posteriori.tables import ConditionalTable, JointTable
-from posteriori.tables.table_query import parse_query
+from posteriori.tables import JointTable
+from posteriori.tables.table_query import parse_assignment, parse_query, refuse_variable
 
 __all__ = ["BayesianNetwork"]
 
@@ -50,7 +50,7 @@ __all__ = ["BayesianNetwork"]
 _MOST_SHOWN = 60
 
 
-class BayesianNetwork:
+class BayesianNetwork(NetworkValue):
     """A joint distribution of discrete variables, one conditional for each.
 
     An immutable value; what it takes to answer a question is worked out once for each set of observed
@@ -72,6 +72,7 @@ class BayesianNetwork:
 
     Examples
     --------
+    >>> from posteriori.tables import ConditionalTable
     >>> yn = ["no", "yes"]
     >>> bn = BayesianNetwork(
     ...     ConditionalTable("rain", (), [0.8, 0.2], [yn]),
@@ -84,84 +85,9 @@ class BayesianNetwork:
     wet   no: 0  yes: 1
     """
 
-    conditionals: dict[str, Conditional | ConditionalTable]
-    labels: dict[str, tuple[Label, ...]]
-    graph: DirectedGraph
-    notes: tuple[str, ...]
-
-    def __init__(self, *conditionals: Conditional | ConditionalTable) -> None:
-        owned: dict[str, Conditional | ConditionalTable] = {}
-        for one in conditionals:
-            name = _target_of(one)
-            if name in owned:
-                raise ValueError(f"two conditionals give the distribution of {name!r}")
-            owned[name] = one
-        labels = _agreed_labels(owned)
-        edges = [(parent, name) for name, one in owned.items() for parent in one.given]
-        graph = DirectedGraph(edges, nodes=tuple(owned))
-        self.__dict__.update(conditionals=owned, labels=labels, graph=graph, notes=())
-
     @cached_property
     def _engine(self) -> Engine:
         return Engine(tabulate_network(self.conditionals.values(), self.labels))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the variables."""
-        return tuple(self.labels)
-
-    @property
-    def n_parameters(self) -> int:
-        """How many numbers are free."""
-        total = 0
-        for one in self.conditionals.values():
-            if isinstance(one, ConditionalTable):
-                rows = np.prod([len(self.labels[n]) for n in one.given], dtype=object)
-                total += int(rows) * (len(self.labels[one.target[0]]) - 1)
-            else:
-                total += one.count_parameters(self.labels)
-        return total
-
-    @classmethod
-    def chain(
-        cls, initial: Any, transition: Any, length: int, *, name: str = "x", labels: Any = None
-    ) -> Self:
-        """Return a first-order Markov chain ``x[0]``, ``x[1]``, ….
-
-        Parameters
-        ----------
-        initial : (K,)
-        transition : (K, K)
-            Rows are the state before, columns the state after.
-        length : int
-            Number of variables.
-        name : str
-        labels : sequence, optional
-            Of the states.
-        """
-        if length < 1:
-            raise ValueError(f"length must be at least 1, got {length}")
-        states = list(range(len(initial))) if labels is None else list(labels)
-        first = ConditionalTable(f"{name}[0]", (), initial, [states])
-        rest = (
-            ConditionalTable(f"{name}[{t}]", f"{name}[{t - 1}]", transition, [states, states])
-            for t in range(1, length)
-        )
-        return cls(first, *rest)
-
-    # -- files -----------------------------------------------------------------------------
-
-    @classmethod
-    def read(cls, path: PathLike) -> Self:
-        """Read a network from a file: BIF, XMLBIF or UAI by its suffix, also ``.gz``."""
-        conditionals, notes = read_conditionals(path)
-        made = cls(*conditionals)
-        made.__dict__["notes"] = notes
-        return made
-
-    def write(self, path: PathLike) -> None:
-        """Write the network to a file in the format of its suffix, with all digits, whole or not at all."""
-        write_tables(path, self)
 
     # -- questions -------------------------------------------------------------------------
 
@@ -191,7 +117,7 @@ class BayesianNetwork:
             "enumeration", "variable elimination", "sum-product" (where the factor graph is a tree) or
             "junction tree"; all give the same answer.
         order : sequence of str, optional
-            In which variables are eliminated.
+            In which variables are eliminated, by "variable elimination" or by the tree of cliques.
 
         Returns
         -------
@@ -208,13 +134,13 @@ class BayesianNetwork:
         findings = self._findings(asked.given, virtual, soft)
         index = self._engine.network.places
         targets = [index[name] for name in asked.targets]
+        wanted = None if order is None else self._order(order, method)
         if method is None:
-            places = None if order is None else [self._place(name) for name in order]
-            total, p = self._engine.joint(targets, findings, order=places)
+            total, p = self._engine.joint(targets, findings, order=wanted)
             if total == -np.inf or self._is_impossible(findings):
                 self._refuse(findings)
         else:
-            p = self._answer_by(method, asked.targets, findings, order)
+            p = self._answer_by(method, asked.targets, findings, wanted)
         if asked.values:
             where = (self.labels[n].index(asked.values[n]) for n in asked.targets)
             return float(p[tuple(where)])
@@ -262,10 +188,12 @@ class BayesianNetwork:
         -------
         Decoding
             ``assignment``, given states included when all variables are asked for, and ``log_value``, ln of
-            its probability together with what is given.
+            its probability together with what is given; likelihoods are multiplied, new marginals are not.
         """
         findings = self._findings(given, virtual, soft)
-        names = self.names if of is None else tuple([of] if isinstance(of, str) else of)
+        names = self.names if of is None else as_names(of, "of")
+        if of is not None and not names:
+            raise ValueError("of names no variable; leave it out to ask for all")
         places = [self._place(name) for name in names]
         for name, v in zip(names, places, strict=True):
             if of is not None and v in findings.states:
@@ -277,14 +205,17 @@ class BayesianNetwork:
         return Decoding(best, value)
 
     def optima(self, given: Given = None, *, limit: int = 100) -> Iterator[dict[str, Label]]:
-        """Yield every assignment of highest probability, at most ``limit`` of them."""
+        """Iterate over every assignment of highest probability, at most ``limit`` of them."""
+        if not isinstance(limit, Integral) or limit < 0:
+            raise ValueError(f"limit must be a whole number from 0 on, got {limit!r}")
         findings = self._findings(given)
-        found = False
-        for states in find_optima(self._engine, findings, limit):
-            found = True
-            yield {name: self.labels[name][states[v]] for v, name in enumerate(self.labels)}
-        if not found and limit > 0:
+        if self._is_impossible(findings):
             self._refuse(findings)
+        found = find_optima(self._engine, findings, int(limit))
+        return (
+            {name: self.labels[name][states[v]] for v, name in enumerate(self.labels)}
+            for states in found
+        )
 
     def predict_proba(self, frame: Any, target: str) -> Array:
         """Return p(target | row) for every row of a frame, (N, K).
@@ -300,9 +231,8 @@ class BayesianNetwork:
         ValueError
             For columns and values that the network does not know, and rows that are impossible.
         """
-        index, v = self._engine.network.places, self._place(target)
-        states = encode_frame(frame, self.labels, index, len(index))
-        states[:, v] = -1
+        v = self._place(target)
+        states = encode_frame(frame, self.labels, self._engine.network.places, without=target)
         if not len(states):
             return np.zeros((0, len(self.labels[target])))
         total, p = self._engine.rows(v, states)
@@ -313,28 +243,37 @@ class BayesianNetwork:
         return p
 
     def sample(
-        self, size: int | None = None, given: Given = None, *, rng: Seed = None
+        self, size: int | tuple[int, ...] | None = None, given: Given = None, *, rng: Seed = None
     ) -> dict[str, Any]:
         """Draw rows, exactly also under evidence.
 
         Returns
         -------
         dict
-            A column of labels for each name (one label, if ``size`` is None).
+            For each name an array of labels of shape ``size``; one label, if ``size`` is None.
         """
-        findings = self._findings(given)
+        shape, findings = as_size(size), self._findings(given)
         if self._is_impossible(findings):
             self._refuse(findings)
-        drawn = self._engine.draw(1 if size is None else size, findings, as_generator(rng))
-        columns = drawn[0] if size is None else drawn.T
+        drawn = self._engine.draw(math.prod(shape), findings, as_generator(rng))
+        columns = drawn.T.reshape(drawn.shape[1], *shape)
         return {
             name: decode_labels(columns[v], self.labels[name]) for v, name in enumerate(self.labels)
         }
 
     def plan(self, given: Names | Mapping[str, Label] | None = None) -> NetworkPlan:
-        """Say what all marginals will take, given some variables, before anything runs."""
-        names = [] if given is None else [given] if isinstance(given, str) else list(given)
-        observed = {self._place(name.partition("=")[0].strip()): 0 for name in names}
+        """Say what all marginals will take, given some variables, before anything runs.
+
+        Parameters
+        ----------
+        given : str, mapping or iterable of str, optional
+            States, as for :meth:`marginals`; or names alone, since states do not matter here.
+        """
+        if isinstance(given, Mapping) or (isinstance(given, str) and "=" in given):
+            names: Iterable[str] = parse_assignment(given, self.labels)
+        else:
+            names = () if given is None else as_names(given, "given")
+        observed = {self._place(name): 0 for name in names}
         plan, network = self._engine.plan(None, Findings(observed, {}), memory=np.inf)
         return describe_plan(plan, tuple(network.places))
 
@@ -344,8 +283,8 @@ class BayesianNetwork:
         """Return the steps of variable elimination: what is multiplied, and the table that is left."""
         asked = parse_query(question, self.labels, given)
         findings = self._findings(asked.given)
-        steps, _ = self._eliminate(asked.targets, findings, order)
-        return steps
+        wanted = None if order is None else self._order(order, "variable elimination")
+        return self._eliminate(asked.targets, findings, wanted)[0]
 
     def full_conditional(self, name: str, rest: Mapping[str, Label]) -> Categorical:
         """Return p(name | all others), from its Markov blanket.
@@ -366,7 +305,7 @@ class BayesianNetwork:
         for owner in (name, *map(str, self.graph.children(name))):
             factor = Factor.scalar(1.0)
             for piece in pieces_of(self.conditionals[owner], self.labels):
-                own = self._factor(piece.names, piece.cells)
+                own = factor_of(piece, self.labels)
                 factor = factor * own.reduce({n: rest[n] for n in own.names if n in blanket})
             p = p * np.broadcast_to(factor.marginal([name]).values, p.shape)
         if not p.sum() > 0.0:
@@ -393,21 +332,7 @@ class BayesianNetwork:
         """
         return reasons.sensitivity(self, event, given)
 
-    # -- graphs ----------------------------------------------------------------------------
-
-    def factors(self) -> dict[str, Factor]:
-        """Return the tables of the conditionals; pieces of one are numbered."""
-        found = {}
-        for name, one in self.conditionals.items():
-            pieces = pieces_of(one, self.labels)
-            for i, piece in enumerate(pieces):
-                key = name if len(pieces) == 1 else f"{name}.{i + 1}"
-                found[key] = self._factor(piece.names, piece.cells)
-        return found
-
-    def to_factor_graph(self) -> FactorGraph:
-        """Return the factor graph: a factor for each conditional, named like its variable."""
-        return FactorGraph(self.factors())
+    # -- pictures --------------------------------------------------------------------------
 
     def draw(self, given: Given = None) -> Drawing:
         """Return a drawing: probabilities as bars, what is given shaded; in a notebook it shows itself."""
@@ -415,10 +340,6 @@ class BayesianNetwork:
 
     def _repr_svg_(self) -> str | None:
         return self.draw().svg() if len(self.labels) <= _MOST_SHOWN else None
-
-    def _factor(self, names: Sequence[str], cells: Array) -> Factor:
-        labels = [self.labels.get(name, (0, 1)) for name in names]
-        return Factor(names, cells, labels)
 
     # -- helpers ---------------------------------------------------------------------------
 
@@ -438,8 +359,14 @@ class BayesianNetwork:
 
     def _place(self, name: str) -> int:
         if name not in self.labels:
-            refuse_axis(name, self.names)
+            refuse_variable(name, self.labels)
         return self._engine.network.places[name]
+
+    def _order(self, order: Names, method: str | None) -> list[int]:
+        """Return variables by index in the order in which they are to be eliminated."""
+        if method in ("enumeration", "sum-product"):
+            raise ValueError(f"order is not used by method={method!r}; leave one of them out")
+        return [self._place(name) for name in as_names(order, "order")]
 
     def _findings(
         self,
@@ -455,7 +382,7 @@ class BayesianNetwork:
         )
         if evidence.soft:
             wanted = {index[n]: p for n, p in evidence.soft.items()}
-            return fit_margins(self._engine, findings, wanted)
+            return fit_margins(self._engine, findings, wanted, self.labels)
         return findings
 
     def _is_impossible(self, findings: Findings) -> bool:
@@ -464,14 +391,16 @@ class BayesianNetwork:
 
     def _refuse(self, findings: Findings, before: str = "") -> NoReturn:
         """Name findings that contradict each other, none of which can be left out."""
-        states = reasons.contradiction(self._engine, findings)
+        least = reasons.contradiction(self._engine, findings)
         names = tuple(self._engine.network.places)
-        told = ", ".join(f"{names[v]}={self.labels[names[v]][s]}" for v, s in states.items())
-        verb = "is impossible" if len(states) == 1 else "contradict each other"
-        raise ValueError(f"{before}the evidence has probability 0: {told or 'it'} {verb}")
+        told = [f"{names[v]}={self.labels[names[v]][s]}" for v, s in least.states.items()]
+        told += [f"the likelihoods of {names[v]}" for v in least.likelihoods]
+        alone = len(least.states) == 1 and not least.likelihoods
+        verb = "is impossible" if alone else "contradict each other"
+        raise ValueError(f"{before}the evidence has probability 0: {', '.join(told)} {verb}")
 
     def _answer_by(
-        self, method: str, targets: Sequence[str], findings: Findings, order: Sequence[str] | None
+        self, method: str, targets: Sequence[str], findings: Findings, order: list[int] | None
     ) -> Array:
         if method not in METHODS:
             raise ValueError(
@@ -479,12 +408,14 @@ class BayesianNetwork:
             )
         if method == "junction tree":
             places = [self._place(name) for name in targets]
-            if len(places) > 1:
-                return self._engine.joint(places, findings)[1]
-            total, p = self._engine.marginals(findings)
-            if total == -np.inf:
+            if len(places) > 1 or order is not None:
+                total, p = self._engine.joint(places, findings, order=order)
+            else:
+                total, p = self._engine.marginals(findings)
+                p = p[slice(*self._first_state[places[0] : places[0] + 2])]
+            if total == -np.inf or self._is_impossible(findings):
                 self._refuse(findings)
-            return p[slice(*self._first_state[places[0] : places[0] + 2])]
+            return p
         if method == "variable elimination":
             table = self._eliminate(targets, findings, order)[1]
         elif method == "enumeration":
@@ -499,68 +430,21 @@ class BayesianNetwork:
         names = tuple(self._engine.network.places)
         known = {names[v]: self.labels[names[v]][s] for v, s in findings.states.items()}
         likelihoods = {
-            f"likelihood of {names[v]}": self._factor([names[v]], x)
+            f"likelihood of {names[v]}": factor_of(Piece((names[v],), x), self.labels)
             for v, x in findings.likelihoods.items()
         }
         return cut({**self.factors(), **likelihoods}, known)
 
     def _eliminate(
-        self, targets: Sequence[str], findings: Findings, order: Sequence[str] | None
+        self, targets: Sequence[str], findings: Findings, order: list[int] | None
     ) -> tuple[list[EliminationStep], Factor]:
         factors = list(self._cut_factors(findings).values())
         names = tuple(self._engine.network.places)
         if order is None:
             places = [self._place(name) for name in targets]
             plan, _ = self._engine.plan(places, findings, kind="total")
-            order = [names[v] for v in plan.order]
+            order = list(plan.order)
         free = {name for factor in factors for name in factor.names}
-        wanted = [name for name in order if name in free and name not in targets]
+        wanted = [names[v] for v in order if names[v] in free and names[v] not in targets]
         rest = [name for name in free if name not in wanted and name not in targets]
         return eliminate_in_order(factors, [*wanted, *sorted(rest)])
-
-    # -- being a value ---------------------------------------------------------------------
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"a BayesianNetwork is a value: make a new one to set {name}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(self.conditionals.values())
-
-    def __repr__(self) -> str:
-        n, edges = len(self.labels), sum(len(one.given) for one in self.conditionals.values())
-        names = ", ".join(self.names[:8]) + (", …" if n > 8 else "")
-        return f"BayesianNetwork of {n} variables, {edges} edges, {self.n_parameters:,} parameters: {names}"
-
-
-def _target_of(conditional: Conditional | ConditionalTable) -> str:
-    if not hasattr(conditional, "target") or not hasattr(conditional, "given"):
-        raise TypeError(
-            "a network is made of conditionals (ConditionalTable, NoisyOr, LogisticConditional, "
-            f"Deterministic), got {type(conditional).__name__}"
-        )
-    if len(conditional.target) != 1:
-        raise ValueError(
-            f"a conditional of a network is of one variable, got {', '.join(conditional.target)}; make one "
-            "for each by the product rule"
-        )
-    return conditional.target[0]
-
-
-def _agreed_labels(
-    owned: Mapping[str, Conditional | ConditionalTable],
-) -> dict[str, tuple[Label, ...]]:
-    """Return the labels of all variables, which must be the same wherever they are given."""
-    found = {name: tuple(one.labels[name]) for name, one in owned.items()}
-    for name, one in owned.items():
-        for parent in one.given:
-            if parent not in owned:
-                raise ValueError(
-                    f"{name!r} depends on {parent!r}, which has no conditional{hint(parent, tuple(owned))}"
-                )
-            labels = one.labels.get(parent)
-            if labels is not None and tuple(labels) != found[parent]:
-                raise ValueError(
-                    f"the conditional of {name!r} has labels {tuple(labels)} of {parent!r}, whose own are "
-                    f"{found[parent]}"
-                )
-    return found

@@ -13,11 +13,21 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from posteriori.factors.axes import Label, Names, as_names
+from posteriori.factors import Factor
+from posteriori.factors.axes import Label, Names, as_labels, as_names
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import real, real_vector
 from posteriori.tables import ConditionalTable
 
-__all__ = ["Conditional", "Deterministic", "LogisticConditional", "NoisyOr", "Piece", "pieces_of"]
+__all__ = [
+    "Conditional",
+    "Deterministic",
+    "LogisticConditional",
+    "NoisyOr",
+    "Piece",
+    "factor_of",
+    "pieces_of",
+]
 
 #: Labels of every variable.
 Labels: TypeAlias = Mapping[str, tuple[Label, ...]]
@@ -27,7 +37,7 @@ _MOST_CELLS = 1 << 26
 
 
 class Piece(NamedTuple):
-    """A table over some variables; names that no conditional has are inner ones of two states."""
+    """A table over some variables; names other than the target and what is given are inner ones."""
 
     names: tuple[str, ...]
     cells: Array
@@ -68,9 +78,11 @@ class _Named:
     given: tuple[str, ...]
     labels: Labels
 
-    def __init__(self, target: str, given: Names, labels: Labels) -> None:
-        self.target, self.given = (target,), as_names(given, "given")
-        self.labels = labels
+    def __init__(self, target: str, given: Names, labels: Mapping[str, Iterable[Label]]) -> None:
+        self.target, self.given = as_names([target], "target"), as_names(given, "given")
+        known = {name: tuple(states) for name, states in labels.items()}
+        names, sizes = tuple(known), tuple(map(len, known.values()))
+        self.labels = dict(zip(names, as_labels(names, sizes, known), strict=True))
         if target in self.given:
             raise ValueError(f"{target!r} cannot be given itself")
 
@@ -112,8 +124,8 @@ class NoisyOr(_Named):
         leak: float = 0.0,
         labels: Iterable[Label] = (0, 1),
     ) -> None:
-        states = tuple(labels)
-        super().__init__(target, given, {target: states})
+        super().__init__(target, given, {target: labels})
+        states = self.labels[target]
         self.probabilities = tuple(map(float, probabilities))
         self.leak = float(leak)
         if len(states) != 2:
@@ -137,7 +149,7 @@ class NoisyOr(_Named):
     def pieces(self, labels: Labels) -> list[Piece]:
         """Return a chain: whether any of the causes up to each has brought the effect about."""
         target = self.target[0]
-        names = [*(f"{target} after {name}" for name in self.given[:-1]), target]
+        names = [*(f"after {name}" for name in self.given[:-1]), target]
         before, tables = None, []
         for i, (name, q) in enumerate(zip(self.given, self.probabilities, strict=True)):
             own = np.empty((len(labels[name]), 2, 2))
@@ -169,8 +181,15 @@ class LogisticConditional(_Named):
     weights : sequence of arrays (K, K_i)
         For each parent, what each of its states adds to the logits of the target.
     bias : (K,)
-    labels : mapping or sequence
-        Of the target, and of the parents where they have others than 0, 1, …
+    labels : mapping or sequence, optional
+        Of the target, in order; or by name, also of the parents. They are 0, 1, … where not given.
+
+    Examples
+    --------
+    >>> grade = LogisticConditional("grade", "effort", [[[0.0, -1.0], [0.0, 1.0]]], bias=[0.5, 0.0])
+    >>> grade.pieces({"effort": (0, 1), "grade": (0, 1)})[0].cells.round(4)
+    array([[0.6225, 0.3775],
+           [0.1824, 0.8176]])
     """
 
     def __init__(
@@ -179,13 +198,17 @@ class LogisticConditional(_Named):
         given: Names,
         weights: Sequence[Any],
         bias: Any,
-        labels: Mapping[str, Iterable[Label]] | None = None,
+        labels: Mapping[str, Iterable[Label]] | Iterable[Label] | None = None,
     ) -> None:
-        self.bias = np.asarray(bias, dtype=float)
-        known = {name: tuple(states) for name, states in (labels or {}).items()}
-        known.setdefault(target, tuple(range(self.bias.size)))
-        super().__init__(target, given, known)
-        self.weights = tuple(np.asarray(w, dtype=float) for w in weights)
+        self.bias = real_vector("bias", bias)
+        own = range(self.bias.size)
+        known = dict(labels) if isinstance(labels, Mapping) else {target: labels or own}
+        super().__init__(target, given, {target: own, **known})
+        if len(self.labels[target]) != self.bias.size:
+            raise ValueError(
+                f"{target!r} has labels {self.labels[target]}, and bias has {self.bias.size} numbers"
+            )
+        self.weights = tuple(real("weights", w) for w in weights)
         if len(self.weights) != len(self.given):
             raise ValueError(
                 f"{len(self.given)} parents of {target!r} need as many arrays of weights, got "
@@ -265,10 +288,36 @@ class Deterministic(_Named):
 
 
 def pieces_of(conditional: Conditional | ConditionalTable, labels: Labels) -> list[Piece]:
-    """Return the tables of a conditional."""
+    """Return the tables of a conditional; inner variables have names that nothing else has."""
+    own = (*conditional.given, *conditional.target)
     if isinstance(conditional, ConditionalTable):
-        return [Piece((*conditional.given, *conditional.target), conditional.probabilities)]
-    return conditional.pieces(labels)
+        return [Piece(own, conditional.probabilities)]
+    return [
+        Piece(
+            tuple(
+                name if name in own else _inner_name(name, conditional.target[0], labels)
+                for name in piece.names
+            ),
+            piece.cells,
+        )
+        for piece in conditional.pieces(labels)
+    ]
+
+
+def factor_of(piece: Piece, labels: Labels) -> Factor:
+    """Return a piece as a factor; states of inner variables are numbered."""
+    sizes = zip(piece.names, piece.cells.shape, strict=True)
+    return Factor(
+        piece.names, piece.cells, [labels.get(name, tuple(range(n))) for name, n in sizes]
+    )
+
+
+def _inner_name(name: str, target: str, labels: Labels) -> str:
+    """Return a name that is no variable's, and no other conditional's: the quoted target ends it."""
+    found = f"{name} of {target!r}"
+    while found in labels:
+        found += "′"
+    return found
 
 
 def _require_cells(conditional: _Named, shape: Sequence[int]) -> None:

@@ -16,12 +16,12 @@ import numpy as np
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.factors import Decoding, Factor, contract, decode
-from posteriori.factors.axes import Label, refuse_axis
+from posteriori.factors.axes import Label
 from posteriori.networks.files.network_files import write_network_file
 from posteriori.networks.network_reading import PathLike, read_factors, tables_of_graph
 from posteriori.numerics.validation import hint
 from posteriori.tables import JointTable
-from posteriori.tables.table_query import parse_assignment
+from posteriori.tables.table_query import parse_assignment, refuse_variable
 
 __all__ = ["FactorGraph", "GraphMessages"]
 
@@ -66,6 +66,10 @@ class FactorGraph:
     factors: Mapping[str, Factor]
 
     def __init__(self, factors: Mapping[str, Factor]) -> None:
+        if not isinstance(factors, Mapping):
+            raise TypeError(
+                f"factors must be a mapping of names to factors, got {type(factors).__name__}"
+            )
         self.__dict__["factors"] = dict(factors)
         for name, factor in self.factors.items():
             if not isinstance(factor, Factor):
@@ -144,7 +148,7 @@ class FactorGraph:
         """
         for name in names:
             if name not in self.factors:
-                raise KeyError(f"the graph has no factor {name!r}{hint(name, tuple(self.factors))}")
+                raise ValueError(f"the graph has no factor {name!r}{hint(name, self.factors)}")
         if len(set(names)) < 2:
             raise ValueError("merge needs two factors or more")
         product = Factor.scalar(1.0)
@@ -157,7 +161,7 @@ class FactorGraph:
         """Return, for each factor of a variable, the factors on its side of the tree."""
         self._require_tree()
         if variable not in self.labels:
-            refuse_axis(variable, self.variables)
+            refuse_variable(variable, self.labels)
         found = {}
         for start in self.holders[variable]:
             reached, stack = {start}, [(start, variable)]

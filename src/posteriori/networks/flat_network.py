@@ -94,10 +94,10 @@ def tabulate_network(
         target = index[conditional.target[0]]
         parents[target] = tuple(index[name] for name in conditional.given)
         for piece in pieces_of(conditional, labels):
-            for name in piece.names:
+            for name, size in zip(piece.names, piece.cells.shape, strict=True):
                 if name not in index:
                     index[name] = len(index)
-                    sizes.append(2)
+                    sizes.append(size)
             scopes.append([index[name] for name in piece.names])
             cells.append(piece.cells)
             owner.append(target)

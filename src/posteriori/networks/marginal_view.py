@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from posteriori.distributions.counts.categorical import Categorical
-from posteriori.factors.axes import Label, refuse_axis
+from posteriori.factors.axes import Label
 from posteriori.numerics.types import Array
+from posteriori.tables.table_query import refuse_variable
 
 __all__ = ["NetworkMarginals"]
 
@@ -38,7 +39,7 @@ class NetworkMarginals(Mapping[str, Categorical]):
         try:
             place = self._places[name]
         except KeyError:
-            refuse_axis(name, tuple(self._labels))
+            refuse_variable(name, self._labels)
         return Categorical._of_vector(self._probabilities[place], self._labels[name])
 
     def __iter__(self) -> Iterator[str]:

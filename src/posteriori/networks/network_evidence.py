@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.factors.axes import Label, refuse_axis
+from posteriori.factors.axes import Label
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import SUM_TOLERANCE, hint
-from posteriori.tables.table_query import parse_assignment
+from posteriori.numerics.validation import SUM_TOLERANCE, hint, nonnegative
+from posteriori.tables.table_query import parse_assignment, refuse_variable
 
 __all__ = ["Evidence", "Given", "read_known"]
 
@@ -45,12 +45,12 @@ def read_known(
 
     Raises
     ------
-    KeyError, ValueError
+    TypeError, ValueError
         For names, states, shapes and numbers that cannot be.
     """
     states = {} if given is None else parse_assignment(given, labels)
-    likelihoods = {n: _numbers(n, x, labels, "virtual") for n, x in (virtual or {}).items()}
-    margins = {n: _numbers(n, x, labels, "soft") for n, x in (soft or {}).items()}
+    likelihoods = _all_numbers("virtual", virtual, labels)
+    margins = _all_numbers("soft", soft, labels)
     for name, p in margins.items():
         if abs(p.sum() - 1.0) > SUM_TOLERANCE:
             raise ValueError(
@@ -61,24 +61,33 @@ def read_known(
     return Evidence(states, likelihoods, {name: p / p.sum() for name, p in margins.items()})
 
 
+def _all_numbers(
+    argument: str, found: Mapping[str, Any] | None, labels: Mapping[str, Sequence[Label]]
+) -> dict[str, Array]:
+    if found is not None and not isinstance(found, Mapping):
+        raise TypeError(
+            f'{argument} must be a mapping such as {{"wet": [0.2, 0.8]}}, got {type(found).__name__}'
+        )
+    return {name: _numbers(name, x, labels, argument) for name, x in (found or {}).items()}
+
+
 def _numbers(name: str, values: Any, labels: Mapping[str, Sequence[Label]], argument: str) -> Array:
     if name not in labels:
-        refuse_axis(name, tuple(labels))
-    states = labels[name]
+        refuse_variable(name, labels)
+    states, what = labels[name], f"{argument} evidence of {name!r}"
     if isinstance(values, Mapping):
         unknown = next((label for label in values if label not in states), None)
         if unknown is not None:
             raise ValueError(f"{name!r} has no state {unknown!r}{hint(unknown, states)}")
-        values = [values.get(label, 0.0) for label in states]
-    x = np.asarray(values, dtype=float)
+        missing = next((label for label in states if label not in values), None)
+        if missing is not None:
+            raise ValueError(f"{what} has no number for {missing!r}; give one for each state")
+        values = [values[label] for label in states]
+    x = np.asarray(nonnegative(what, values))
     if x.shape != (len(states),):
         raise ValueError(
-            f"{argument} evidence of {name!r} needs {len(states)} numbers, one for each state, got shape "
-            f"{x.shape}"
+            f"{what} needs {len(states)} numbers, one for each state, got shape {x.shape}"
         )
-    if not (np.isfinite(x).all() and (x >= 0.0).all() and x.any()):
-        raise ValueError(
-            f"{argument} evidence of {name!r} must be finite and not negative, with a number above 0; "
-            f"got {x.tolist()}"
-        )
+    if not x.any():
+        raise ValueError(f"{what} must have a number above 0, got {x.tolist()}")
     return x

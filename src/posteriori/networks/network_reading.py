@@ -5,24 +5,28 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from posteriori.factors import Factor, contract
 from posteriori.factors.axes import Label
-from posteriori.networks.conditionals import Conditional, pieces_of
-from posteriori.networks.files.network_files import read_network_file, write_network_file
+from posteriori.networks.conditionals import Conditional, factor_of, pieces_of
+from posteriori.networks.files.network_files import (
+    format_of,
+    read_network_file,
+    write_network_file,
+)
 from posteriori.networks.files.network_tables import FactorTables, NetworkTables
 from posteriori.numerics.types import Array
 from posteriori.tables import ConditionalTable
 
 if TYPE_CHECKING:
-    from posteriori.networks.bayesian_network import BayesianNetwork
     from posteriori.networks.factor_graph import FactorGraph
+    from posteriori.networks.network_value import NetworkValue
 
 __all__ = [
+    "MOST_CELLS",
     "PathLike",
     "dense_table",
     "read_conditionals",
@@ -35,7 +39,7 @@ __all__ = [
 PathLike = str | os.PathLike[str]
 
 #: More cells than this of one conditional are not written out.
-_MOST_CELLS = 1 << 26
+MOST_CELLS = 1 << 26
 
 
 def read_conditionals(path: PathLike) -> tuple[list[ConditionalTable], tuple[str, ...]]:
@@ -70,11 +74,11 @@ def read_factors(path: PathLike) -> dict[str, Factor]:
 
 def _labels(path: PathLike) -> Any:
     """Return how states of a file are labelled: files of UAI number them."""
-    is_numbered = ".uai" in Path(path).suffixes
+    is_numbered = format_of(path) == "UAI"
     return (lambda states: tuple(range(len(states)))) if is_numbered else tuple
 
 
-def write_tables(path: PathLike, bn: BayesianNetwork) -> None:
+def write_tables(path: PathLike, bn: NetworkValue) -> None:
     """Write a network to a file."""
     conditionals = bn.conditionals.items()
     network = NetworkTables(
@@ -113,13 +117,11 @@ def dense_table(
     """
     names = (*conditional.given, *conditional.target)
     cells = math.prod(float(len(labels[name])) for name in names)
-    if cells > _MOST_CELLS:
+    if cells > MOST_CELLS:
         raise MemoryError(
             f"the table of {conditional.target[0]!r} has {cells:.3g} cells, too many to write out"
         )
-    pieces = pieces_of(conditional, labels)
-    factors = [
-        Factor(piece.names, piece.cells, [labels.get(n, (0, 1)) for n in piece.names])
-        for piece in pieces
-    ]
+    if isinstance(conditional, ConditionalTable):
+        return conditional.probabilities
+    factors = [factor_of(piece, labels) for piece in pieces_of(conditional, labels)]
     return np.asarray(contract(factors, names).values)

@@ -16,9 +16,13 @@ __all__ = ["encode_frame"]
 
 
 def encode_frame(
-    frame: Any, labels: Mapping[str, tuple[Label, ...]], index: Mapping[str, int], width: int
+    frame: Any,
+    labels: Mapping[str, tuple[Label, ...]],
+    index: Mapping[str, int],
+    *,
+    without: str,
 ) -> IntArray:
-    """Return states (N, width), the column of each variable at its index.
+    """Return states (N, n), the column of each variable at its index.
 
     Parameters
     ----------
@@ -27,20 +31,46 @@ def encode_frame(
     labels : mapping
         Of every variable.
     index : mapping
-    width : int
+        Of all n variables, inner ones of conditionals included.
+    without : str
+        A variable whose column is not looked at.
 
     Raises
     ------
+    TypeError
+        For what is no frame.
     ValueError
-        For a column that is no variable, or a value that is no state of one.
+        For a column that is no variable, is there twice, or holds a value that is no state.
     """
-    table = frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
-    states = np.full((len(table), width), -1, dtype=np.int64)
+    table = _as_table(frame)
+    states = np.full((len(table), len(index)), -1, dtype=np.int64)
+    if table.columns.has_duplicates:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise ValueError(f"the frame has two columns {twice!r}")
     for name in table.columns:
         if name not in labels:
             raise ValueError(f"the network has no variable {name!r}{hint(name, tuple(labels))}")
-        states[:, index[name]] = _codes(table[name], name, labels[name])
+        if name != without:
+            states[:, index[name]] = _codes(table[name], name, labels[name])
     return states
+
+
+def _as_table(frame: Any) -> Any:
+    """Return a frame of pandas."""
+    if hasattr(frame, "columns"):
+        return frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+    if not isinstance(frame, Mapping):
+        raise TypeError(
+            f"frame must be a frame of pandas or polars, or a mapping of columns, got "
+            f"{type(frame).__name__}"
+        )
+    for name, column in frame.items():
+        if isinstance(column, str) or not hasattr(column, "__len__"):
+            raise TypeError(f"the column of {name!r} must be a sequence, got {column!r}")
+    if len({len(column) for column in frame.values()}) > 1:
+        lengths = ", ".join(f"{len(column)} of {name!r}" for name, column in frame.items())
+        raise ValueError(f"columns must have the same length, got {lengths}")
+    return pd.DataFrame(frame)
 
 
 def _codes(column: Any, name: str, states: tuple[Label, ...]) -> IntArray:
@@ -50,6 +80,7 @@ def _codes(column: Any, name: str, states: tuple[Label, ...]) -> IntArray:
     if unknown.any():
         row = int(np.flatnonzero(unknown)[0])
         value = column.iloc[row]
+        value = value.item() if hasattr(value, "item") else value  # of NumPy
         raise ValueError(
             f"row {row}: {name!r} has no state {value!r}; its states are "
             f"{', '.join(map(str, states))}{hint(value, states)}"

@@ -21,7 +21,7 @@ from posteriori.networks.network_engine import Engine, Findings
 from posteriori.networks.network_evidence import Given
 from posteriori.numerics.special import relative_entropy_terms
 from posteriori.numerics.types import Array, IntArray
-from posteriori.tables.table_query import parse_query
+from posteriori.tables.table_query import Query, parse_query
 
 if TYPE_CHECKING:
     from posteriori.networks.bayesian_network import BayesianNetwork
@@ -31,12 +31,7 @@ __all__ = ["contradiction", "information", "sensitivity", "weights_of_evidence"]
 
 def weights_of_evidence(bn: BayesianNetwork, event: str, given: Given) -> dict[str, float]:
     """Return the log odds of an event with all findings, less those without each."""
-    asked = parse_query(event, bn.labels, given)
-    if not asked.values:
-        raise ValueError(
-            f"weights of evidence are of an event such as {event.split('|')[0].strip()}=…"
-        )
-
+    asked = _parse_event(bn, event, given, "weights of evidence are")
     index = bn._engine.network.places
     targets = [index[name] for name in asked.targets]
     event_at = tuple(bn.labels[name].index(asked.values[name]) for name in asked.targets)
@@ -97,9 +92,7 @@ def sensitivity(bn: BayesianNetwork, event: str, given: Given) -> dict[str, Arra
 
     D(θ) is the sum over all that a cell θ is multiplied by.
     """
-    asked = parse_query(event, bn.labels, given)
-    if not asked.values:
-        raise ValueError(f"sensitivity is of an event such as {event.split('|')[0].strip()}=…")
+    asked = _parse_event(bn, event, given, "sensitivity is")
     known, both = bn._findings(asked.given), bn._findings({**asked.given, **asked.values})
     log_known, log_both = bn._engine.log_total(known), bn._engine.log_total(both)
     if log_known == -np.inf:
@@ -112,14 +105,25 @@ def sensitivity(bn: BayesianNetwork, event: str, given: Given) -> dict[str, Arra
     return found
 
 
-def contradiction(engine: Engine, findings: Findings) -> dict[int, int]:
+def contradiction(engine: Engine, findings: Findings) -> Findings:
     """Return findings that are impossible together, none of which can be left out."""
-    left = dict(findings.states)
-    for v in list(left):
-        without = {u: s for u, s in left.items() if u != v}
-        if engine.log_total(Findings(without, findings.likelihoods)) == -np.inf:
-            left = without
+    left = findings
+    for part in ("likelihoods", "states"):
+        for v in getattr(findings, part):
+            rest = {u: x for u, x in getattr(left, part).items() if u != v}
+            without = left._replace(**{part: rest})
+            if engine.log_total(without) == -np.inf:
+                left = without
     return left
+
+
+def _parse_event(bn: BayesianNetwork, event: str, given: Given, what: str) -> Query:
+    """Read an event and what is known."""
+    asked = parse_query(event, bn.labels, given)
+    if not asked.values:
+        name = asked.targets[0]
+        raise ValueError(f"{what} of an event such as {name}={bn.labels[name][-1]}, got {event!r}")
+    return asked
 
 
 def _derivatives(bn: BayesianNetwork, findings: Findings, log_scale: float) -> dict[str, Array]:

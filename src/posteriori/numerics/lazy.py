@@ -11,8 +11,9 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from opcode import opmap
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "mpl_colors",
     "mpl_fonts",
     "mpl_patches",
+    "mpl_paths",
     "mpl_ticker",
     "networkx",
     "optimize",
@@ -62,7 +64,10 @@ def load_on_use(
 
     def load(name: str) -> object:
         if name not in source_of:
-            raise AttributeError(f"module {room!r} has no attribute {name!r}{_hint(name, public)}")
+            known = _rooms_with(name, room, file) or _hint(name, public)
+            if _is_import(sys._getframe(1)):  # which would put words of its own in place of these
+                raise ImportError(f"cannot import name {name!r} from {room!r}{known}", name=room)
+            raise AttributeError(f"module {room!r} has no attribute {name!r}{known}")
         source = source_of[name]
         if source == room:  # a room of the package itself
             return import_module(f"{room}.{name}")
@@ -79,6 +84,20 @@ def _read_stub(file: str) -> dict[str, str]:
     return {
         name: source for source, names in _IMPORT.findall(text) for name in _ALIAS.findall(names)
     }
+
+
+def _rooms_with(name: str, room: str, file: str) -> str:
+    """Name the rooms that have a public name which this one has not."""
+    package, _, inner = room.partition(".")
+    folder = Path(file).parents[1 if inner else 0]
+    stubs = [] if name.startswith("__") else sorted(folder.glob("*/__init__.pyi"))
+    found = [f"{package}.{stub.parent.name}" for stub in stubs if name in _read_stub(str(stub))]
+    return f"; {' and '.join(found)} {'has' if len(found) == 1 else 'have'} it" if found else ""
+
+
+def _is_import(frame: FrameType) -> bool:
+    """Tell whether a frame runs ``from … import …``, and asks for a name by that."""
+    return frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
 
 
 def _hint(name: str, public: Sequence[str]) -> str:
@@ -111,6 +130,7 @@ if TYPE_CHECKING:
         colors as mpl_colors,
         font_manager as mpl_fonts,
         patches as mpl_patches,
+        path as mpl_paths,
         pyplot as pyplot,
         ticker as mpl_ticker,
     )
@@ -137,6 +157,7 @@ else:
     mpl_colors = _ModuleOnUse("matplotlib.colors")
     mpl_fonts = _ModuleOnUse("matplotlib.font_manager")
     mpl_patches = _ModuleOnUse("matplotlib.patches")
+    mpl_paths = _ModuleOnUse("matplotlib.path")
     mpl_ticker = _ModuleOnUse("matplotlib.ticker")
     networkx = _ModuleOnUse("networkx")
     optimize = _ModuleOnUse("scipy.optimize")

@@ -33,6 +33,7 @@ from posteriori.plotting.pictures.density_estimates import (
 )
 from posteriori.plotting.pictures.distribution_pictures import PLOTTABLE, picture_of
 from posteriori.plotting.pictures.mixture_pictures import plot_mixture
+from posteriori.plotting.pictures.network_pictures import plot_network
 from posteriori.plotting.pictures.partition_pictures import plot_choice, plot_partitions
 from posteriori.plotting.pictures.prediction_pictures import plot_prediction
 from posteriori.plotting.pictures.tree_pictures import plot_tree
@@ -57,6 +58,7 @@ _BY_PATH: dict[str, Any] = {
     "posteriori.inference.state_chains.hidden_markov.HiddenMarkovPosterior": plot_state_posterior,
     "posteriori.mixture.partition_posterior.EnumeratedPartitions": plot_partitions,
     "posteriori.mixture.partition_posterior.SampledPartitions": plot_partitions,
+    "posteriori.networks.bayesian_network.BayesianNetwork": plot_network,
     "posteriori.sequence.factorial_model.FactorialHiddenMarkovModel": plot_factorial,
     "posteriori.sequence.hidden_markov_chain.HiddenMarkovChain": plot_transitions,
     "posteriori.sequence.hidden_markov_model.HiddenMarkovModel": plot_hidden_model,
@@ -96,6 +98,8 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     density                         ``X=``
     ``choose_components(…)``        what speaks for each number of components
     posterior of partitions         which rows share a cluster, and how many there are: two Axes
+    ``BayesianNetwork``             a card for each variable with its probabilities as bars, shaded if
+                                    observed by ``given=``
     chain, or hidden chain          its states, and where each of them leads
     ``hmm.smooth(x)``               how probable each state is at every step
     fitted hidden Markov model      states and their moves; with ``X=`` a column over its states

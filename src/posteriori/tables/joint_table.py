@@ -15,7 +15,7 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.factors import Factor
 from posteriori.factors.axes import Label, Names, as_names
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import SUM_TOLERANCE, hint
+from posteriori.numerics.validation import SUM_TOLERANCE, hint, nonnegative
 from posteriori.tables.derivation import Step, assume, symbol
 from posteriori.tables.probability_table import some_names
 from posteriori.tables.queried_table import QueriedTable
@@ -214,7 +214,7 @@ class ConditionalTable:
         What they depend on; () makes an unconditional distribution.
     probabilities : array_like
         Axes of ``given`` first, then those of ``target``; sums over the latter are 1 within 1e-6
-        and are renormalised.
+        and are renormalised, if they differ from 1 by more than rounding.
     labels : mapping or sequence, optional
         Labels of each axis; 0, …, K−1 where not given.
 
@@ -248,18 +248,11 @@ class ConditionalTable:
             raise ValueError("target needs at least one name")
         if probabilities is None:
             raise TypeError("ConditionalTable needs probabilities")
-        factor = Factor((*known, *targets), probabilities, labels)
-        sums = factor.marginal(known)
-        wrong = np.abs(np.asarray(sums.values) - 1.0) > SUM_TOLERANCE
-        if wrong.any():
-            at = np.argwhere(wrong)[0]
-            row = ", ".join(f"{n}={sums.labels[n][i]!r}" for n, i in zip(known, at, strict=True))
-            raise ValueError(
-                f"probabilities of {', '.join(targets)} must sum to 1 (tolerance "
-                f"{SUM_TOLERANCE:g}){' for ' + row if row else ''}, got a sum of "
-                f"{float(sums.values[tuple(at)]):.10g}"
-            )
-        self.__dict__.update(factor=factor / sums, target=targets, given=known)
+        cells = nonnegative(f"probabilities of {', '.join(targets)}", probabilities)
+        factor = Factor((*known, *targets), cells, labels)
+        self.__dict__.update(
+            factor=_with_sums_of_one(factor, targets, known), target=targets, given=known
+        )
 
     @classmethod
     def _of(cls, factor: Factor, target: tuple[str, ...], given: tuple[str, ...]) -> Self:
@@ -318,3 +311,20 @@ def _scopes(table: ConditionalTable | JointTable) -> tuple[tuple[str, ...], tupl
     raise TypeError(
         f"from_conditionals takes ConditionalTable and JointTable, got {type(table).__name__}"
     )
+
+
+def _with_sums_of_one(factor: Factor, target: tuple[str, ...], given: tuple[str, ...]) -> Factor:
+    """Divide p(target | given) by its sums, but where these are 1 up to rounding: digits stay as they are."""
+    sums = factor.marginal(given)
+    totals = np.asarray(sums.values)
+    gaps = np.abs(totals - 1.0)
+    if (gaps > SUM_TOLERANCE).any():
+        at = np.argwhere(gaps > SUM_TOLERANCE)[0]
+        row = ", ".join(f"{n}={sums.labels[n][i]!r}" for n, i in zip(given, at, strict=True))
+        raise ValueError(
+            f"probabilities of {', '.join(target)} must sum to 1 (tolerance "
+            f"{SUM_TOLERANCE:g}){' for ' + row if row else ''}, got a sum of "
+            f"{float(totals[tuple(at)]):.10g}"
+        )
+    rounding = factor.size // sums.size * np.finfo(float).eps
+    return factor / Factor(given, np.where(gaps <= rounding, 1.0, totals), sums.labels)

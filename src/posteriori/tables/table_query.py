@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NoReturn
 
-from posteriori.factors.axes import Label, Names, as_names, refuse_axis
+from posteriori.factors.axes import Label, Names, as_names
 from posteriori.numerics.validation import hint, listed
 
-__all__ = ["Query", "parse_assignment", "parse_query"]
+__all__ = ["Query", "parse_assignment", "parse_query", "refuse_variable"]
 
 Labels = Mapping[str, tuple[Label, ...]]
 
@@ -72,7 +72,7 @@ def parse_assignment(text: str | Mapping[str, Label], labels: Labels) -> dict[st
         if not equals or not label.strip():
             raise ValueError(
                 f"{piece!r} gives no value for {name!r}; write {name}=label, with one of "
-                f"{listed(labels[name])} (conditional() has the table for all values)"
+                f"{listed(labels[name])}"
             )
         if name in found:
             raise ValueError(f"{name!r} is given twice")
@@ -80,12 +80,23 @@ def parse_assignment(text: str | Mapping[str, Label], labels: Labels) -> dict[st
     return found
 
 
+def refuse_variable(name: object, labels: Labels) -> NoReturn:
+    """Say that there is no such variable, and which one may have been meant."""
+    names = tuple(labels)
+    raise ValueError(
+        f"there is no variable {name!r}; the variables are {listed(names)}{hint(name, names)}"
+    )
+
+
 def _parse_targets(
     question: Names, labels: Labels, known: dict[str, Label]
 ) -> tuple[tuple[str, ...], dict[str, Label]]:
     """Return the targets and their values; what the text says is known joins ``known``."""
     if not isinstance(question, str):
-        return tuple(_check_name(n, labels) for n in as_names(question, "question")), {}
+        chosen = as_names(question, "question")
+        if not chosen:
+            raise ValueError("question names no variable; ask for at least one")
+        return tuple(_check_name(name, labels) for name in chosen), {}
     asked, bar, conditions = question.partition("|")
     if "|" in conditions:
         raise ValueError(f"{question!r} has two bars; write targets | conditions")
@@ -111,7 +122,7 @@ def _parse_targets(
 
 def _check_name(name: str, labels: Labels) -> str:
     if name not in labels:
-        refuse_axis(name, tuple(labels))
+        refuse_variable(name, labels)
     return name
 
 

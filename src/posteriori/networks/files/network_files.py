@@ -7,12 +7,18 @@ from pathlib import Path
 
 from posteriori.networks.files.bif_reader import parse_bif
 from posteriori.networks.files.bif_writer import format_bif
-from posteriori.networks.files.file_text import PACKED, read_content, read_text, write_text
+from posteriori.networks.files.file_text import (
+    PACKED,
+    malformed,
+    read_content,
+    read_text,
+    write_text,
+)
 from posteriori.networks.files.network_tables import FactorTables, NetworkTables, require_matching
 from posteriori.networks.files.uai_format import format_uai, parse_uai
 from posteriori.networks.files.xmlbif_format import format_xmlbif, parse_xmlbif
 
-__all__ = ["read_network_file", "write_network_file"]
+__all__ = ["format_of", "read_network_file", "write_network_file"]
 
 #: The formats by suffix.
 _FORMATS = {".bif": "BIF", ".xmlbif": "XMLBIF", ".xml": "XMLBIF", ".uai": "UAI"}
@@ -59,11 +65,16 @@ def read_network_file(
     >>> coin.names, coin.states, coin.tables
     (('x0',), (('0', '1'),), (array([0.25, 0.75]),))
     """
-    form = _format_of(path)
+    form = format_of(path)
+    found: NetworkTables | FactorTables
     if form == "XMLBIF":
-        return parse_xmlbif(read_content(path), path, memory_limit)
-    parse = parse_bif if form == "BIF" else parse_uai
-    return parse(read_text(path), path, memory_limit)
+        found = parse_xmlbif(read_content(path), path, memory_limit)
+    else:
+        parse = parse_bif if form == "BIF" else parse_uai
+        found = parse(read_text(path), path, memory_limit)
+    if not found.names:
+        raise malformed(path, 1, f"expected a network in the format {form}, got no variable")
+    return found
 
 
 def write_network_file(path: str | os.PathLike[str], network: NetworkTables | FactorTables) -> None:
@@ -81,7 +92,7 @@ def write_network_file(path: str | os.PathLike[str], network: NetworkTables | Fa
     ValueError
         If the suffix is not known, shapes do not match, or the format cannot hold a name.
     """
-    form = _format_of(path)
+    form = format_of(path)
     require_matching(network)
     if form == "UAI":
         write_text(path, format_uai(network))
@@ -91,8 +102,8 @@ def write_network_file(path: str | os.PathLike[str], network: NetworkTables | Fa
         raise ValueError(f"{form} holds Bayesian networks alone; write a Markov network as .uai")
 
 
-def _format_of(path: str | os.PathLike[str]) -> str:
-    """Return the format that the suffix of a file stands for."""
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the format that the suffix of a file stands for: BIF, XMLBIF or UAI."""
     name = Path(path).name.lower().removesuffix(PACKED)
     suffix = Path(name).suffix
     if suffix not in _FORMATS:

@@ -14,13 +14,13 @@ from posteriori.networks.files.uai_format import UaiText
 __all__ = ["read_evidence"]
 
 
-def read_evidence(path: str | os.PathLike[str]) -> tuple[dict[str, str], ...]:
+def read_evidence(path: str | os.PathLike[str]) -> tuple[dict[str, int], ...]:
     """Return the observations of an evidence file, ``.uai.evid``, also packed as ``.gz``.
 
     Returns
     -------
-    tuple of dict of str to str
-        For each sample the state of each observed variable: ``{"x3": "1"}``.
+    tuple of dict of str to int
+        For each sample the state of each observed variable, ``{"x3": 1}``, as ``given=`` takes it.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def read_evidence(path: str | os.PathLike[str]) -> tuple[dict[str, str], ...]:
     uai = UaiText(text, path)
     lines = [words for words in map(str.split, text.splitlines()) if words]
     samples = uai.whole("the number of samples") if _counts_samples(lines) else 1
-    found: list[dict[str, str]] = []
+    found: list[dict[str, int]] = []
     while len(found) < samples:  # a number alone does not make so many
         found.append(_read_sample(uai))
     if uai.left:
@@ -52,12 +52,12 @@ def _is_sample(words: list[str]) -> bool:
     return words[0] == str((len(words) - 1) // 2) and len(words) % 2 == 1
 
 
-def _read_sample(uai: UaiText) -> dict[str, str]:
+def _read_sample(uai: UaiText) -> dict[str, int]:
     """Read a number of observations, and so many pairs of variable and state."""
-    found: dict[str, str] = {}
+    found: dict[str, int] = {}
     for _ in range(uai.count("the observations")):
         name = f"x{uai.whole('a variable')}"
         if name in found:
             raise uai.error(uai.place - 1, f"expected each variable once, got {name} twice")
-        found[name] = str(uai.whole("a state"))
+        found[name] = uai.whole("a state")
     return found

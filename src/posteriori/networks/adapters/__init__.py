@@ -1,0 +1,1 @@
+"""Networks of other libraries, networkx, pgmpy and pyAgrum, by the methods of their objects."""
