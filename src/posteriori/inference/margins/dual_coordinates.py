@@ -183,7 +183,7 @@ def _descend(
         run = _RUN if size > _FEW and (whole or visits < _EARLY * count) else 1
         runs = (size + run - 1) // run
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        start = np.int64(state >> np.uint64(33)) % runs
+        start: Any = np.int64(state >> np.uint64(33)) % runs
         stride = 1 + np.int64((state >> np.uint64(7)) & np.uint64(0x3FFFFFFF)) % runs
         while _divisor(stride, runs) != 1:
             stride += 1
