@@ -126,6 +126,14 @@ def test_a_long_gram_matrix_is_made_in_parts():
             lambda: Radial(lambda s: s / 0.0 if False else np.full(s.shape, np.nan))(points(2)),
             "finite",
         ),
+        (
+            lambda: Function(lambda X, Z: np.where(Z[:, 0] > 2.0, np.nan, X @ Z.T))(
+                [[1.0, 0.5], [2.5, 3.0]], [[1.0, 0.0], [2.5, 3.0]]
+            ),
+            r"finite values, got nan for the points \[1\.  0\.5\] and \[2\.5 3\. \]",
+        ),
+        (lambda: Function(lambda X, Z: X @ Z.T * 1j)(points(2)), "real numbers, got .* complex"),
+        (lambda: Function(lambda X, Z: [["a"] * len(Z)] * len(X))(points(2)), "real numbers"),
         (lambda: Features(lambda X: X[:1])(points(2)), "a row for each of 2 points, got 1 rows"),
         (lambda: RBF().warped(lambda X: X[:1])(points(2)), "a row for each of 2 points, got 1"),
         (lambda: White(0.0), "variance must be positive"),

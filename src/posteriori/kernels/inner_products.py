@@ -298,7 +298,7 @@ class Function(Kernel):
     function: Callable[[Array, Array], Array]
 
     def evaluate(self, X: Array, Z: Array) -> Array:
-        return check_values(self, self.function(X, Z), (len(X), len(Z)))
+        return check_values(self, self.function(X, Z), X, Z)
 
 
 def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:

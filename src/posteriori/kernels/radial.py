@@ -304,17 +304,24 @@ class Radial(Kernel):
     function: Callable[[Array], Array]
 
     def evaluate(self, X: Array, Z: Array) -> Array:
-        return check_values(self, self.function(squared_distances(X, Z)), (len(X), len(Z)))
+        return check_values(self, self.function(squared_distances(X, Z)), X, Z)
 
 
-def check_values(kernel: Kernel, values: Any, shape: tuple[int, int]) -> Array:
-    """Return what a user's function says of N × M pairs, or say what is wrong with it."""
-    k = np.asarray(values, dtype=np.float64)
-    if k.shape != shape:
-        raise ValueError(f"{kernel!r} must return values of shape {shape}, got {k.shape}")
+def check_values(kernel: Kernel, values: Any, X: Array, Z: Array) -> Array:
+    """Return what a user's function says of points (N, D) and (M, D), or say what is wrong with it."""
+    k = np.asarray(values)
+    if k.shape != (shape := (len(X), len(Z))):
+        raise ValueError(
+            f"{kernel!r} must return values of shape {shape}, got {k.shape}: "
+            f"one for each pair of {len(X)} points and {len(Z)}"
+        )
+    if k.dtype.kind not in "fiub":
+        raise ValueError(f"{kernel!r} must return real numbers, got an array of {k.dtype}")
+    k = k.astype(np.float64, copy=False)
     if not np.isfinite(k).all():
         n, m = np.argwhere(~np.isfinite(k))[0]
+        points = [np.array2string(x, precision=6, threshold=8) for x in (X[n], Z[m])]
         raise ValueError(
-            f"{kernel!r} must return finite values, got {k[n, m]} for points {n} and {m}"
+            f"{kernel!r} must return finite values, got {k[n, m]} for the points {points[0]} and {points[1]}"
         )
     return k

@@ -43,7 +43,7 @@ class LinearSupportVector(ClassifierMixin, BaseEstimator):
     tol : float
         Largest difference of projected gradients that remains.
     max_iter : int
-        Passes over the rows at most.
+        Passes over the rows at most; one over a part of them, when the others are settled, counts as that part.
     random_state : int, Generator or None
         For the order of rows.
 

@@ -9,10 +9,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.kernel_choice import choose_kernel
 from posteriori.inference.margins.kernel_rows import kernel_products
 from posteriori.kernels.inner_products import Linear
 from posteriori.kernels.kernel import Kernel
-from posteriori.kernels.radial import RBF
 from posteriori.numerics.lazy import scipy_linalg
 from posteriori.numerics.types import Array, IntArray
 
@@ -48,18 +48,15 @@ class SupportMachine(BaseEstimator):
             _check_gram(x, "X")
             self.kernel_: Any = "precomputed"
         elif self.kernel is None:
-            # k = exp(−γ|x − z|²) with γ = 1/(D · variance of all entries)
-            spread = np.average(x, weights=_spread_over(frequency, x))
-            variance = float(np.average((x - spread) ** 2, weights=_spread_over(frequency, x)))
-            gamma = 1.0 / (x.shape[1] * variance) if variance > 0 else 1.0
-            self.kernel_ = RBF(np.sqrt(0.5 / gamma))
+            self.kernel_ = choose_kernel(None, x, frequency)
         elif isinstance(self.kernel, Kernel):
             few = x[:: len(x) // _SOME + 1]
             _check_gram(self.kernel(few), f"of {self.kernel!r}")
             self.kernel_ = self.kernel
         else:
             raise ValueError(
-                f'kernel must be a kernel of posteriori.kernels, "precomputed" or None, got {self.kernel!r}'
+                f'kernel must be a kernel of posteriori.kernels, "precomputed" or None, got {self.kernel!r}; '
+                "RBF(scale) is the Gaussian one, Function makes one of a function"
             )
 
     def _about_center(self, x: Array) -> tuple[Array, Array]:
@@ -95,10 +92,6 @@ class SupportMachine(BaseEstimator):
         else:
             products = kernel_products(self.kernel_, x, self.support_vectors_, self._weights)
         return products + self.intercept_
-
-
-def _spread_over(frequency: Array | None, x: Array) -> Array | None:
-    return None if frequency is None else np.broadcast_to(frequency[:, None], x.shape)
 
 
 def _check_gram(gram: Array, name: str) -> None:

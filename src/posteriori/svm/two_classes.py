@@ -111,7 +111,7 @@ def divide_with_nu(
     largest = 2.0 * smaller / weight.sum()
     if nu > largest:
         raise ValueError(
-            f"nu={nu:g} cannot be kept; with these classes it is at most {largest:.6g}"
+            f"nu={nu:g} cannot be kept; with these classes choose at most {largest:.6g}"
         )
     solution = solve_margin_program(
         class_sum_program(t, weight, 0.5 * nu * weight.sum()), source, **options

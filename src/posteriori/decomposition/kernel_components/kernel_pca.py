@@ -27,12 +27,16 @@ from posteriori.estimators.parameters import WHOLE, check_parameters, or_none
 from posteriori.kernels.feature_space import center_gram
 from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.rank import exceeds_rounding
+from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array
 
 __all__ = ["KernelPCA"]
 
 #: Of more rows than this, components up to this part of their number are found without the others.
 _LARGE, _FEW = 200, 0.05
+
+#: Entries of a Gram matrix from which on a second thread pays for a product with some rows.
+_WORTH_THREADS = 1 << 20
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -128,7 +132,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         gram = kernel(x, x)
         means, n = gram.mean(axis=0), len(x)
         total = float(np.trace(gram) - means.sum())  # the trace of the centred matrix
-        values, vectors = self._solve(gram, means)
+        values, vectors = self._solve(gram)
         there = exceeds_rounding(values, n * np.diagonal(gram).max())  # no entry is larger
         if not there.any():
             raise ValueError("every row of X has the same features: there is no direction")
@@ -137,24 +141,25 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"n_components={self.n_components}, but features of X vary in {there.sum()} directions only "
                 f"(n_samples={n}, n_features={x.shape[1]}): ask for at most {there.sum()}"
             )
-        values, vectors = values[there], with_positive_peaks(vectors.T[there])
+        values, vectors = values[there], with_positive_peaks(vectors[there])
         self.kernel_, self.X_fit_, self._means = kernel, x, means
         self.eigenvalues_, self.n_components_ = values / n, len(values)
         self.explained_variance_ratio_ = values / total
         self.dual_components_ = vectors / np.sqrt(values)[:, None]
         return vectors
 
-    def _solve(self, gram: Array, means: Array) -> tuple[Array, Array]:
-        """Return eigenvalues of the centred Gram matrix, falling, and vectors (N, k)."""
+    def _solve(self, gram: Array) -> tuple[Array, Array]:
+        """Return eigenvalues of the centred Gram matrix, falling, and vectors (k, N)."""
         n = len(gram)
         asked = n if self.n_components is None else min(int(self.n_components), n)
         if n <= _LARGE or asked > _FEW * n:
             values, vectors = np.linalg.eigh(center_gram(gram))
-            return values[: -asked - 1 : -1], vectors[:, : -asked - 1 : -1]
+            return values[: -asked - 1 : -1], vectors.T[: -asked - 1 : -1]
 
         def multiply(block: Array) -> Array:
-            block = block - block.mean(axis=0)
-            image = gram @ block
-            return image - image.mean(axis=0)
+            block = block - block.mean(axis=1, keepdims=True)
+            parts = share_rows(lambda rows: block[:, rows] @ gram[rows], n, n * n // _WORTH_THREADS)
+            image: Array = sum(parts[1:], parts[0])
+            return image - image.mean(axis=1, keepdims=True)
 
         return leading_pairs(multiply, n, asked)

@@ -26,6 +26,10 @@ __all__ = ["LinearMachine", "LinearRows", "solve_linear_machine"]
 #: Centres of a free intercept at most.
 _CENTRES = 200
 
+#: Rows next to each other in memory that are visited together, the number of rows up to which each is visited alone,
+#: being in the cache, and the passes after which they are too: mixed well, rows agree in fewer passes in the end.
+_RUN, _FEW, _EARLY = 32, 2048, 16
+
 
 class LinearRows(NamedTuple):
     """Rows that are dense, or compressed as in ``scipy.sparse.csr_array``.
@@ -59,6 +63,9 @@ class LinearRows(NamedTuple):
     def squares(self) -> Array:
         """Return |xₙ|², (N,)."""
         count = len(self.starts) - 1
+        if not len(self.columns):
+            x = self.values.reshape(count, self.width)
+            return np.einsum("nd,nd->n", x, x)
         owner = np.repeat(np.arange(count), np.diff(self.starts))
         return np.bincount(owner, self.values**2, minlength=count)
 
@@ -73,7 +80,7 @@ class LinearMachine(NamedTuple):
     dual : (N,)
         a.
     n_iter : int
-        Passes over the rows.
+        Passes over the rows: visits to rows for each of them.
     converged : bool
     """
 
@@ -120,20 +127,23 @@ def solve_linear_machine(
     squares = rows.squares()
     column = 1.0 if penalised else float(np.sqrt(squares.mean() + 1.0))
     curvature = squares + column**2 + bend  # along each a
+    sides = np.column_stack([y, upper, bend, curvature])  # of one row in one place
     a, w, center = np.zeros(len(y)), np.zeros(rows.width + 1), 0.0
-    seed, done, gap, moved = int(rng.integers(1, 2**31)), 0, np.inf, np.inf
+    seed, done, most = int(rng.integers(1, 2**31)), 0, max_iter * len(y)  # in visits to rows
+    gap, moved = np.inf, np.inf
     for _ in range(1 if penalised else _CENTRES):
-        passes, gap = _descend(
-            rows.values, rows.columns, rows.starts, y, upper, bend, curvature, a, w, center, column,
-            np.empty(len(y), dtype=np.int64), tol, max_iter - done, seed + done,
+        visits, gap = _descend(
+            rows.values, rows.columns, rows.starts, sides, a, w, center, column,
+            np.empty(len(y), dtype=np.int64), tol, most - done, seed + done,
         )  # fmt: skip
-        done += passes
+        done += visits
         moved = column * float(w[-1])
-        if penalised or abs(moved) <= tol or done >= max_iter:
+        if penalised or abs(moved) <= tol or done >= most:
             break
         center += moved
     arrived = gap <= tol and (penalised or abs(moved) <= tol)
-    return LinearMachine(w[:-1].copy(), center + column * float(w[-1]), a, done, arrived)
+    passes = -(-done // len(y))
+    return LinearMachine(w[:-1].copy(), center + column * float(w[-1]), a, passes, arrived)
 
 
 @compiled_sums
@@ -141,10 +151,7 @@ def _descend(
     values: Array,
     columns: IntArray,
     starts: IntArray,
-    y: Array,
-    upper: Array,
-    bend: Array,
-    curvature: Array,
+    sides: Array,
     a: Array,
     w: Array,
     center: float,
@@ -154,68 +161,74 @@ def _descend(
     most: int,
     seed: int,
 ) -> tuple[int, float]:
-    """Pass over the rows in random order until their projected gradients agree; return passes and gap.
+    """Pass over the rows in random order until their projected gradients agree; return visits to rows and gap.
 
     w, whose last entry is the weight of the intercept's column, and a are changed in place. Rows at an end
     whose gradient holds them there by more than any other row still moved are left out, until the rest
-    agrees: then a pass over all must agree too. ``active``, (N,), holds those that are not left out.
+    agrees: then a pass over all must agree too. ``active``, (N,), holds those that are not left out;
+    ``sides``, (N, 4), y, U, d and the curvature of each row.
     """
-    count, dense, last = len(y), len(columns) == 0, len(w) - 1
-    size, gap, low, high = 0, np.inf, -np.inf, np.inf
-    state = np.uint64(seed)
-    for passes in range(most):
-        if size == 0:
-            size, low, high = count, -np.inf, np.inf
+    count, dense, last = len(a), len(columns) == 0, len(w) - 1
+    visits, size, gap, low, high = 0, 0, np.inf, -np.inf, np.inf
+    weights, state = w[:last], np.uint64(seed)
+    while visits < most:
+        whole = size == 0
+        if whole:
+            size = count
             for k in range(count):
                 active[k] = k
+        visits += size
         least, largest = np.inf, -np.inf
-        # each pass begins elsewhere and goes on in strides that have no divisor in common with the number of rows
+        # each pass begins elsewhere and goes on in strides that have no divisor in common with the number of runs
+        run = _RUN if size > _FEW and (whole or visits < _EARLY * count) else 1
+        runs = (size + run - 1) // run
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        place = np.int64(state >> np.uint64(33)) % size
-        stride = 1 + np.int64((state >> np.uint64(7)) & np.uint64(0x3FFFFFFF)) % size
-        while _divisor(stride, size) != 1:
+        start: Any = np.int64(state >> np.uint64(33)) % runs
+        stride = 1 + np.int64((state >> np.uint64(7)) & np.uint64(0x3FFFFFFF)) % runs
+        while _divisor(stride, runs) != 1:
             stride += 1
-        stride %= size
-        for _ in range(size):
-            place += stride
-            place -= size if place >= size else 0
-            n = active[place]
-            first, end = starts[n], starts[n + 1]
-            score = center + column * w[last]
-            if dense:
-                for k in range(end - first):
-                    score += values[first + k] * w[k]
-            else:
-                for k in range(first, end):
-                    score += values[k] * w[columns[k]]
-            slope = y[n] * score - 1.0 + bend[n] * a[n]
-            at_lower, at_upper = a[n] <= 0.0, a[n] >= upper[n]
-            if (at_lower and slope > high) or (at_upper and slope < low):
-                active[place] = -1
-                continue
-            if (at_lower and slope >= 0.0) or (at_upper and slope <= 0.0):
-                least, largest = min(least, 0.0), max(largest, 0.0)
-                continue
-            least, largest = min(least, slope), max(largest, slope)
-            new = min(max(a[n] - slope / curvature[n], 0.0), upper[n])
-            step = (new - a[n]) * y[n]
-            a[n] = new
-            if dense:
-                for k in range(end - first):
-                    w[k] += step * values[first + k]
-            else:
-                for k in range(first, end):
-                    w[columns[k]] += step * values[k]
-            w[last] += step * column
+        stride %= runs
+        for _ in range(runs):
+            start += stride
+            start -= runs if start >= runs else 0
+            for place in range(start * run, min((start + 1) * run, size)):
+                n = active[place]
+                row = values[starts[n] : starts[n + 1]]
+                score = center + column * w[last]
+                if dense:
+                    for k in range(last):
+                        score += row[k] * weights[k]
+                else:
+                    for k in range(len(row)):
+                        score += row[k] * w[columns[starts[n] + k]]
+                t, upper = sides[n, 0], sides[n, 1]
+                slope = t * score - 1.0 + sides[n, 2] * a[n]
+                at_lower, at_upper = a[n] <= 0.0, a[n] >= upper
+                if (at_lower and slope >= 0.0) or (at_upper and slope <= 0.0):
+                    least, largest = min(least, 0.0), max(largest, 0.0)
+                    if slope > high or slope < low:
+                        active[place] = -1
+                    continue
+                least, largest = min(least, slope), max(largest, slope)
+                new = min(max(a[n] - slope / sides[n, 3], 0.0), upper)
+                step = (new - a[n]) * t
+                a[n] = new
+                if dense:
+                    for k in range(last):
+                        weights[k] += step * row[k]
+                else:
+                    for k in range(len(row)):
+                        w[columns[starts[n] + k]] += step * row[k]
+                w[last] += step * column
         if largest - least <= tol:
-            if size == count:
-                return passes + 1, largest - least
-            size = 0  # all rows again
+            if whole:
+                return visits, largest - least
+            size, low, high = 0, -tol, tol  # all rows again
             continue
         gap = largest - least
         low, high = (least if least < 0.0 else -np.inf), (largest if largest > 0.0 else np.inf)
         size = _without_marked(active, size)
-    return most, gap
+    return visits, gap
 
 
 @compiled_beside
