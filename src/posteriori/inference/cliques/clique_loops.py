@@ -22,7 +22,7 @@ from posteriori.inference.cliques.table_set import TableSet
 from posteriori.numerics.compilation import compilable_bare
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["collect_rows", "distribute_rows", "fold"]
+__all__ = ["collect_row", "collect_rows", "distribute_rows", "fold", "leave_logs"]
 
 #: Products are held as plain numbers while no cell can be smaller than e to this.
 _LEAST = -640.0
@@ -68,11 +68,11 @@ def collect_rows(
     for b in range(len(log_total)):
         if log_total[b] == log_total[b]:
             continue
-        total = _collect(
+        total = collect_row(
             plan,
             tables,
             runs,
-            b if len(runs.count) > 1 else 0,
+            b if len(runs.n_cells) > 1 else 0,
             first_row + b,
             states[b],
             counter,
@@ -85,7 +85,7 @@ def collect_rows(
         if total != total:
             left += 1
         elif tables.logs and total > -math.inf:
-            _leave_logs(plan, runs, b, cells[b], messages[b], tops[b])
+            leave_logs(plan, runs, b, cells[b], messages[b], tops[b])
     return left
 
 
@@ -118,14 +118,14 @@ def distribute_rows(
     for b in range(len(log_total)):
         if log_total[b] == -math.inf:
             continue
-        r, row = b if len(runs.count) > 1 else 0, cells[b]
+        r, row = b if len(runs.n_cells) > 1 else 0, cells[b]
         for c in range(len(plan.above) - 1, -1, -1):
-            above, kept, n = plan.above[c], runs.kept[r][c], runs.count[r][c] // runs.kept[r][c]
+            above, kept, n = plan.above[c], runs.kept[r][c], runs.n_cells[r][c] // runs.kept[r][c]
             for s in range(kept):
                 margin[s] = 0.0 if above >= 0 else 1.0
             if above >= 0:
                 i, at = n_used + c, plan.first_cell[above]
-                end, low = at + runs.count[r][above], plan.first_run[i]
+                end, low = at + runs.n_cells[r][above], plan.first_run[i]
                 size, step, loops = runs.size[r], runs.step[r], runs.length[r][i]
                 most = plan.maximize[above]
                 fold(most, low, loops, size, step, counter, row, at, end, margin)
@@ -136,7 +136,7 @@ def distribute_rows(
 
 
 @compilable_bare
-def _collect(
+def collect_row(
     plan: PlanArrays,
     tables: TableSet,
     runs: Runs,
@@ -159,7 +159,7 @@ def _collect(
         total += value if logs else _log(value)
     for c in range(n_cliques):
         at, least = plan.first_cell[c], 0.0
-        end = at + runs.count[r][c]
+        end = at + runs.n_cells[r][c]
         for i in range(at, end):
             cells[i] = 0.0 if logs else 1.0
         for i in range(plan.first_used[c], plan.first_used[c + 1]):
@@ -340,14 +340,14 @@ def _reduce(cells: Array, low: int, n: int, logs: int, maximize: int) -> float:
 
 
 @compilable_bare
-def _leave_logs(
+def leave_logs(
     plan: PlanArrays, runs: Runs, b: int, cells: Array, messages: Array, tops: Array
 ) -> None:
     """Turn the logarithms of cliques into plain numbers, each run divided by its largest."""
-    r = b if len(runs.count) > 1 else 0
+    r = b if len(runs.n_cells) > 1 else 0
     for c in range(len(plan.above)):
         kept, at, to = runs.kept[r][c], plan.first_cell[c], plan.first_message[c]
-        n = runs.count[r][c] // kept
+        n = runs.n_cells[r][c] // kept
         for s in range(kept):
             top, total = -math.inf, 0.0
             for i in range(at + s * n, at + s * n + n):
