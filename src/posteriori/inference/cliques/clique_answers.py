@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.cliques.clique_loops import collect_rows, distribute_rows
+from posteriori.inference.cliques.clique_descent import distribute_rows
+from posteriori.inference.cliques.clique_loops import collect_rows
 from posteriori.inference.cliques.clique_plan import CliquePlan
 from posteriori.inference.cliques.clique_reading import draw_below, find_best, joint_rows
 from posteriori.inference.cliques.clique_room import (
