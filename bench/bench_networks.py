@@ -233,11 +233,7 @@ def chain_time() -> None:
 
 
 def show_memory(folder: Path) -> None:
-    """Print the peak of all marginals, and of 50 rows with gaps, as a share of what the plan says.
-
-    Rows of small networks are answered in blocks of up to half a MiB, which no plan counts.
-    """
-    block = 2**19
+    """Print the peak of all marginals, and of 50 rows with gaps, as a share of what the plan says."""
     for path in sorted(folder.glob("*.bif.gz"), key=lambda path: path.stat().st_size):
         bn = BayesianNetwork.read(path)
         plan, engine = bn.plan(), bn._engine
@@ -257,10 +253,9 @@ def show_memory(folder: Path) -> None:
             for kept in engine._plans.values():
                 kept.spare.clear()
             shares.append(peak_memory(run) / told)
-        over = max(0.0, shares[1] - block / whole.n_bytes)
         print(
-            f"  {path.name:22} {plan.bytes / 2**20:10.3f} MiB: marginals {shares[0]:.2f} x, rows {shares[1]:.2f} x, "
-            f"without a block {over:.2f} x (goal <= 3)",
+            f"  {path.name:22} {plan.bytes / 2**20:10.3f} MiB: marginals {shares[0]:.2f} x, rows {shares[1]:.2f} x "
+            "(goal <= 3)",
             flush=True,
         )
 

@@ -296,3 +296,9 @@ def test_memory_of_a_run_is_within_three_times_what_its_plan_says(sizes):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 3.0 * plan.n_bytes
+
+
+def test_rows_of_tables_without_a_free_variable():
+    tables = gather_tables([2], [[0]], [np.array([0.25, 0.75])])
+    plan = plan_cliques(tables, np.arange(1), np.zeros(1, dtype=np.int64))
+    np.testing.assert_allclose(log_totals(plan, tables, np.array([[0], [1]])), np.log([0.25, 0.75]))

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.cliques.clique_loops import collect_rows, distribute_rows
+from posteriori.inference.cliques.clique_descent import distribute_rows
+from posteriori.inference.cliques.clique_loops import collect_rows
 from posteriori.inference.cliques.clique_plan import CliquePlan
-from posteriori.inference.cliques.clique_reading import draw_below, find_best, read_joint
+from posteriori.inference.cliques.clique_reading import draw_below, find_best, joint_rows
 from posteriori.inference.cliques.clique_room import (
     Room,
     lay_rows,
@@ -92,16 +93,18 @@ def joint_table(
 
     A row that observes some of them has its probabilities in the first cells.
     """
-    clique = _clique_of(plan, wanted)
-    cells = float(np.diff(plan.arrays.first_cell[clique : clique + 2])[0])
-    index = as_kernel_indices(np.asarray(wanted))
+    clique, index = _clique_of(plan, wanted), as_kernel_indices(np.asarray(wanted))
+    rows, total = as_kernel_indices(states), np.full(len(states), np.nan)
     found = np.zeros((len(states), int(np.prod(tables.sizes[list(wanted)]))))
 
-    def read(room: Room, rows: IntArray, log_total: Array, part: slice) -> None:
-        given = (plan.arrays, room.runs, rows, log_total, clique, index, room.axes, room.cells)
-        run(read_joint, len(rows) * (cells + 50.0), *given, found[part])
+    def answer(part: slice) -> None:
+        room, here = make_room(plan, 1, 1), rows[part]
+        given = (room.runs, here, part.start, room.axes, room.floors)
+        space = (room.cells, room.messages, room.tops, clique, index, total[part], found[part])
+        if run(joint_rows, len(here) * plan.work, plan.arrays, tables, *given, *space):
+            run(joint_rows, len(here) * plan.work, plan.arrays, in_logs(tables), *given, *space)
 
-    total = _answer(plan, tables, states, read)
+    _share_out(plan, answer, len(rows))
     scale = found.sum(axis=1, keepdims=True)
     np.divide(found, scale, out=found, where=scale > 0.0)
     return Marginals(total, found)
@@ -194,13 +197,18 @@ def _answer(plan: CliquePlan, tables: TableSet, states: IntArray, read: _Reader)
         return_room(plan, room)
         return log_total
     answer = partial(_answer_part, plan, tables, rows, log_total, read, differ)
-    if len(rows) > 1 and 2.0 * len(rows) * plan.work > _SHARED:
-        answer(0, slice(0, 1))  # what threads share is compiled once
-        parts = 2 if plan.n_bytes > _WIDE else len(rows)
-        share_rows(partial(answer, 1), len(rows) - 1, parts)
-    else:
-        answer(0, slice(0, len(rows)))
+    _share_out(plan, answer, len(rows))
     return log_total
+
+
+def _share_out(plan: CliquePlan, answer: Callable[[slice], None], n_rows: int) -> None:
+    """Answer for all rows, in threads where that is much work."""
+    if n_rows > 1 and n_rows * plan.work > _SHARED:
+        answer(slice(0, 1))  # what threads share is compiled once
+        parts = 2 if plan.n_bytes > _WIDE else n_rows
+        share_rows(lambda part: answer(slice(part.start + 1, part.stop + 1)), n_rows - 1, parts)
+    else:
+        answer(slice(0, n_rows))
 
 
 def _answer_part(
@@ -210,11 +218,10 @@ def _answer_part(
     log_total: Array,
     read: _Reader,
     differ: bool,
-    first: int,
     part: slice,
 ) -> None:
-    """Answer for a part of the rows after the first ones, block by block."""
-    low, high = first + part.start, first + part.stop
+    """Answer for a part of the rows, block by block."""
+    low, high = part.start, part.stop
     size = max(1, min(high - low, int(_BLOCK // plan.row_numbers)))
     room = make_room(plan, size, size if differ else 1)
     if not differ:

@@ -117,7 +117,8 @@ def _merge(inputs: list[_Input], sizes: list[int], most: float) -> list[_Input]:
 
 def _join(a: _Input, b: _Input) -> _Input:
     """Return a group of two inputs; a group that holds the other's variables takes it in."""
-    scope, parts = a.scope | b.scope, []
+    scope = a.scope | b.scope
+    parts: list[_Input] = []
     for one in (a, b):
         parts += one.groups if one.groups and one.scope == scope else [one]
     return _Input(scope, (), (), tuple(parts))

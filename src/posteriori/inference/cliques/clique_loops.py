@@ -1,12 +1,12 @@
-r"""Loops over the cells of cliques: tables multiplied in, residuals summed out, beliefs handed down.
+r"""Loops over the cells of cliques: tables multiplied in, residuals summed out.
 
 Up the tree, from the leaves,
 
 .. math:: \psi_c = \prod_{f \in c} \phi_f \prod_{b \text{ below } c} \mu_b, \qquad
-   \mu_c(s) = \sum_r \psi_c(s, r),
+   \mu_c(s) = \sum_r \psi_c(s, r).
 
-and down again, :math:`p(s, r) = p(s)\,\psi_c(s, r)/\mu_c(s)`. The separator's axes are the slow ones of a clique:
-a message is a sum of runs of neighbouring cells. Variables that a row observes have axes of one state.
+The separator's axes are the slow ones of a clique: a message is a sum of runs of neighbouring cells. Variables that a
+row observes have axes of one state.
 
 Reference: S. L. Lauritzen & D. J. Spiegelhalter, "Local computations with probabilities on graphical structures
 and their application to expert systems", JRSS B 50(2), 1988.
@@ -22,7 +22,7 @@ from posteriori.inference.cliques.table_set import LEAST, TableSet
 from posteriori.numerics.compilation import compilable_bare
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["collect_rows", "distribute_rows", "fold"]
+__all__ = ["collect_row", "collect_rows", "fold", "leave_logs"]
 
 #: Factors of a total are multiplied while the product is smaller than this, and its inverse too; the next one, of
 #: which ln is between ``LEAST`` and that of the number of cells, cannot take it out of the range of numbers.
@@ -66,11 +66,11 @@ def collect_rows(
     for b in range(len(log_total)):
         if log_total[b] == log_total[b]:
             continue
-        total = _collect(
+        total = collect_row(
             plan,
             tables,
             runs,
-            b if len(runs.count) > 1 else 0,
+            b if len(runs.n_cells) > 1 else 0,
             first_row + b,
             states[b],
             counter,
@@ -83,58 +83,12 @@ def collect_rows(
         if total != total:
             left += 1
         elif tables.logs and total > -math.inf:
-            _leave_logs(plan, runs, b, cells[b], messages[b], tops[b])
+            leave_logs(plan, runs, b, cells[b], messages[b], tops[b])
     return left
 
 
 @compilable_bare
-def distribute_rows(
-    plan: PlanArrays,
-    runs: Runs,
-    states: IntArray,
-    log_total: Array,
-    messages: Array,
-    tops: Array,
-    counter: IntArray,
-    margin: Array,
-    rest: Array,
-    cells: Array,
-    found: Array,
-) -> None:
-    """Hand beliefs down the tree: afterwards cells are joint probabilities.
-
-    Parameters
-    ----------
-    plan, runs, states, log_total, messages, tops, counter, cells
-        As :func:`collect_rows` has left them.
-    margin, rest : (W,)
-        Room for the largest message, and for the largest residual.
-    found : (B, K)
-        Zeros; marginals of all variables of the tree are written. Empty where they are not asked for.
-    """
-    n_used = len(plan.used)
-    for b in range(len(log_total)):
-        if log_total[b] == -math.inf:
-            continue
-        r, row = b if len(runs.count) > 1 else 0, cells[b]
-        for c in range(len(plan.above) - 1, -1, -1):
-            above, kept, n = plan.above[c], runs.kept[r][c], runs.count[r][c] // runs.kept[r][c]
-            for s in range(kept):
-                margin[s] = 0.0 if above >= 0 else 1.0
-            if above >= 0:
-                i, at = n_used + c, plan.first_cell[above]
-                end, low = at + runs.count[r][above], plan.first_run[i]
-                size, step, loops = runs.size[r], runs.step[r], runs.length[r][i]
-                most = plan.maximize[above]
-                fold(most, low, loops, size, step, counter, row, at, end, margin)
-            owned = len(found) > 0 and plan.owned[c] > 0
-            _hand_down(c, plan, kept, n, messages[b], tops[b][c], margin, rest, owned, row)
-            if len(found) > 0:
-                _read_marginals(plan, states[b], c, kept, n, margin, rest, found[b])
-
-
-@compilable_bare
-def _collect(
+def collect_row(
     plan: PlanArrays,
     tables: TableSet,
     runs: Runs,
@@ -157,7 +111,7 @@ def _collect(
         total += value if logs else _log(value)
     for c in range(n_cliques):
         at, least = plan.first_cell[c], 0.0
-        end = at + runs.count[r][c]
+        end = at + runs.n_cells[r][c]
         for i in range(at, end):
             cells[i] = 0.0 if logs else 1.0
         for i in range(plan.first_used[c], plan.first_used[c + 1]):
@@ -338,14 +292,14 @@ def _reduce(cells: Array, low: int, n: int, logs: int, maximize: int) -> float:
 
 
 @compilable_bare
-def _leave_logs(
+def leave_logs(
     plan: PlanArrays, runs: Runs, b: int, cells: Array, messages: Array, tops: Array
 ) -> None:
     """Turn the logarithms of cliques into plain numbers, each run divided by its largest."""
-    r = b if len(runs.count) > 1 else 0
+    r = b if len(runs.n_cells) > 1 else 0
     for c in range(len(plan.above)):
         kept, at, to = runs.kept[r][c], plan.first_cell[c], plan.first_message[c]
-        n = runs.count[r][c] // kept
+        n = runs.n_cells[r][c] // kept
         for s in range(kept):
             top, total = -math.inf, 0.0
             for i in range(at + s * n, at + s * n + n):
@@ -355,76 +309,3 @@ def _leave_logs(
                 total = max(total, cells[i]) if plan.maximize[c] else total + cells[i]
             messages[to + s] = total
         tops[c] = 1.0
-
-
-@compilable_bare
-def _hand_down(
-    c: int,
-    plan: PlanArrays,
-    kept: int,
-    n: int,
-    messages: Array,
-    top: float,
-    margin: Array,
-    rest: Array,
-    owned: int,
-    cells: Array,
-) -> None:
-    """Turn cells of a clique into joint probabilities: each run by p(s)/μ(s); sum them to the residual if owned."""
-    at, to = plan.first_cell[c], plan.first_message[c]
-    if owned:
-        for i in range(n):
-            rest[i] = 0.0
-    for s in range(kept):
-        sent = messages[to + s] * top
-        share = margin[s] / sent if sent > 0.0 else 0.0
-        if owned:
-            for i in range(n):
-                cells[at + i] *= share
-                rest[i] += cells[at + i]
-        else:
-            for i in range(n):
-                cells[at + i] *= share
-        at += n
-
-
-@compilable_bare
-def _read_marginals(
-    plan: PlanArrays,
-    states: IntArray,
-    c: int,
-    kept: int,
-    n: int,
-    margin: Array,
-    rest: Array,
-    found: Array,
-) -> None:
-    """Write the marginals that are read here: some from p(s), and those of variables that are in no separator."""
-    low, shared = plan.start[c], plan.shared[c]
-    inner = kept
-    for a in range(plan.start[c + 1] - low):
-        v = plan.axes[low + a]
-        size, first = 1 if states[v] >= 0 else plan.sizes[v], plan.first_state[v]
-        if a == shared:
-            inner = n
-        inner //= size
-        if plan.read_at[v] == (c if a < shared else -1):
-            if states[v] >= 0:
-                found[first + states[v]] = 1.0
-            elif a < shared:
-                _sum_axis(margin, kept, inner, size, found, first)
-            else:
-                _sum_axis(rest, n, inner, size, found, first)
-
-
-@compilable_bare
-def _sum_axis(table: Array, count: int, inner: int, size: int, found: Array, first: int) -> None:
-    """Add a table up to one of its axes, whose next state is ``inner`` cells on."""
-    at = 0
-    while at < count:
-        for k in range(size):
-            total = 0.0
-            for i in range(at, at + inner):
-                total += table[i]
-            found[first + k] += total
-            at += inner

@@ -121,7 +121,9 @@ class CliquePlan(NamedTuple):
     @property
     def row_numbers(self) -> float:
         """How many numbers each row of a block takes."""
-        return self.cells + float(self.arrays.first_message[-1] + 2 * self.arrays.first_run[-1])
+        return (
+            1.0 + self.cells + float(self.arrays.first_message[-1] + 2 * self.arrays.first_run[-1])
+        )
 
     @property
     def width(self) -> int:

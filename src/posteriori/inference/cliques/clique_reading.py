@@ -4,55 +4,101 @@ from __future__ import annotations
 
 import math
 
-from posteriori.inference.cliques.clique_loops import fold
+from posteriori.inference.cliques.clique_loops import collect_row, fold, leave_logs
 from posteriori.inference.cliques.clique_plan import PlanArrays
-from posteriori.inference.cliques.clique_runs import Axes, Runs, join_axes
+from posteriori.inference.cliques.clique_runs import Axes, Runs, join_axes, lay_row
+from posteriori.inference.cliques.table_set import TableSet
 from posteriori.numerics.compilation import compilable_bare
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["draw_below", "find_best", "read_joint"]
+__all__ = ["draw_below", "find_best", "joint_rows"]
 
 
 @compilable_bare
-def read_joint(
+def joint_rows(
     plan: PlanArrays,
+    tables: TableSet,
     runs: Runs,
     states: IntArray,
+    first_row: int,
+    axes: Axes,
+    floors: Array,
+    cells: Array,
+    messages: Array,
+    tops: Array,
+    c: int,
+    wanted: IntArray,
     log_total: Array,
+    found: Array,
+) -> int:
+    """Make the joint table of some variables of a root for rows whose total is NaN; return how many are left.
+
+    Parameters
+    ----------
+    plan, tables, states, first_row, floors, log_total
+        As for ``collect_rows``.
+    runs, axes, cells, messages, tops
+        Room for one row.
+    c : int
+    wanted : (W,) of int
+    found : (B, K)
+        Zeros; the last of the variables is the fastest. It may be larger than those that are not observed need.
+    """
+    left = 0
+    n_cells, kept, length, size, step = runs
+    for b in range(len(log_total)):
+        if log_total[b] == log_total[b]:
+            continue
+        here = states[b]
+        lay_row(plan, here, axes, n_cells[0], kept[0], length[0], size[0], step[0])
+        total = collect_row(
+            plan,
+            tables,
+            runs,
+            0,
+            first_row + b,
+            here,
+            axes.counter,
+            floors,
+            cells[0],
+            messages[0],
+            tops[0],
+        )
+        log_total[b] = total
+        if total != total:
+            left += 1
+        elif total > -math.inf:
+            if tables.logs:
+                leave_logs(plan, runs, 0, cells[0], messages[0], tops[0])
+            _read_joint(plan, here, c, wanted, axes, cells[0], found[b])
+    return left
+
+
+@compilable_bare
+def _read_joint(
+    plan: PlanArrays,
+    states: IntArray,
     c: int,
     wanted: IntArray,
     axes: Axes,
     cells: Array,
     found: Array,
 ) -> None:
-    """Add up the table of a root to that of some of its variables, in their order.
-
-    Parameters
-    ----------
-    plan, runs, states, log_total, cells
-        As ``collect_rows`` has left them.
-    c : int
-    wanted : (W,) of int
-    axes : Axes
-    found : (B, K)
-        Zeros; it may be larger than the variables that are not observed need.
-    """
-    axis_size, axis_step, size, step, counter = axes
-    low, n_axes = plan.start[c], plan.start[c + 1] - plan.start[c]
-    for b in range(len(log_total)):
-        if log_total[b] > -math.inf:
-            for a in range(n_axes):
-                v = plan.axes[low + a]
-                axis_size[a], axis_step[a] = plan.sizes[v] if states[b][v] < 0 else 1, 0
-            on = 1
-            for k in range(len(wanted) - 1, -1, -1):
-                for a in range(n_axes):
-                    if plan.axes[low + a] == wanted[k]:
-                        axis_step[a] = on
-                        on *= axis_size[a]
-            loops = join_axes(n_axes, axis_size, axis_step, 0, size, step)
-            at, count = plan.first_cell[c], runs.count[b if len(runs.count) > 1 else 0][c]
-            fold(0, 0, loops, size, step, counter, cells[b], at, at + count, found[b])
+    """Add up the table of a clique to that of some of its variables, in their order."""
+    low, n_axes, count = plan.start[c], plan.start[c + 1] - plan.start[c], 1
+    for a in range(n_axes):
+        v = plan.axes[low + a]
+        axes.size[a], axes.step[a] = plan.sizes[v] if states[v] < 0 else 1, 0
+        count *= axes.size[a]
+    on = 1
+    for k in range(len(wanted) - 1, -1, -1):
+        for a in range(n_axes):
+            if plan.axes[low + a] == wanted[k]:
+                axes.step[a] = on
+                on *= axes.size[a]
+    loops = join_axes(n_axes, axes.size, axes.step, 0, axes.run_size, axes.run_step)
+    at = plan.first_cell[c]
+    fold(0, 0, loops, axes.run_size, axes.run_step, axes.counter, cells, at, at + count, found)
 
 
 @compilable_bare
@@ -77,8 +123,8 @@ def find_best(
         for c in range(len(plan.above) - 1, -1, -1):
             if log_total[b] == -math.inf:
                 break
-            low, shared, r = plan.start[c], plan.shared[c], b if len(runs.count) > 1 else 0
-            n, place = runs.count[r][c] // runs.kept[r][c], 0
+            low, shared, r = plan.start[c], plan.shared[c], b if len(runs.n_cells) > 1 else 0
+            n, place = runs.n_cells[r][c] // runs.kept[r][c], 0
             for a in range(low, low + shared):
                 v = plan.axes[a]
                 if states[b][v] < 0:

@@ -62,7 +62,7 @@ def lay_rows(plan: CliquePlan, room: Room, states: IntArray) -> None:
 def take_room(plan: CliquePlan) -> Room:
     """Return room for one row that observes no variable of the tree, its loops written down."""
     try:
-        return plan.spare.pop()  # type: ignore[no-any-return]
+        return plan.spare.pop()
     except IndexError:
         room = make_room(plan, 1, 1)
         nothing = np.full((1, plan.arrays.sizes.size), -1, dtype=np.int64)

@@ -14,7 +14,7 @@ from posteriori.inference.cliques.clique_plan import PlanArrays
 from posteriori.numerics.compilation import compilable_bare
 from posteriori.numerics.types import IntArray
 
-__all__ = ["Axes", "Runs", "join_axes", "lay_runs", "make_runs"]
+__all__ = ["Axes", "Runs", "join_axes", "lay_row", "lay_runs", "make_runs"]
 
 
 class Runs(NamedTuple):
@@ -24,7 +24,7 @@ class Runs(NamedTuple):
 
     Attributes
     ----------
-    count, kept : (B, C)
+    n_cells, kept : (B, C)
         Cells of each clique, and of its message.
     length : (B, I)
         Loops over each table or message.
@@ -33,7 +33,7 @@ class Runs(NamedTuple):
         those of input i from ``PlanArrays.first_run[i]`` on, two at least. Cliques of one cell have none.
     """
 
-    count: IntArray
+    n_cells: IntArray
     kept: IntArray
     length: IntArray
     size: IntArray
@@ -63,7 +63,7 @@ def lay_runs(
     plan: PlanArrays,
     states: IntArray,
     axes: Axes,
-    count: IntArray,
+    n_cells: IntArray,
     kept: IntArray,
     length: IntArray,
     size: IntArray,
@@ -77,34 +77,47 @@ def lay_runs(
     states : (B, n) of int
         −1 for variables that are not observed.
     axes : Axes
-    count, kept, length, size, step
+    n_cells, kept, length, size, step
         Of :class:`Runs`, written.
     """
-    n_used, axis_size, axis_step = len(plan.used), axes.size, axes.step
     for b in range(len(states)):
-        for c in range(len(plan.above)):
-            low, n_axes = plan.start[c], plan.start[c + 1] - plan.start[c]
-            cells = 1
+        lay_row(plan, states[b], axes, n_cells[b], kept[b], length[b], size[b], step[b])
+
+
+@compilable_bare
+def lay_row(
+    plan: PlanArrays,
+    states: IntArray,
+    axes: Axes,
+    n_cells: IntArray,
+    kept: IntArray,
+    length: IntArray,
+    size: IntArray,
+    step: IntArray,
+) -> None:
+    """Write down the loops of one row of evidence, (n,)."""
+    n_used = len(plan.used)
+    for c in range(len(plan.above)):
+        low, n_axes, cells = plan.start[c], plan.start[c + 1] - plan.start[c], 1
+        for a in range(n_axes):
+            v = plan.axes[low + a]
+            if a == plan.shared[c]:
+                kept[c] = cells
+            axes.size[a] = plan.sizes[v] if states[v] < 0 else 1
+            cells *= axes.size[a]
+        if n_axes == plan.shared[c]:
+            kept[c] = cells
+        n_cells[c] = cells
+        if cells == 1:  # one product, no loops
+            continue
+        for i in range(plan.first_used[c], plan.first_used[c + 1]):
             for a in range(n_axes):
-                v = plan.axes[low + a]
-                if a == plan.shared[c]:
-                    kept[b][c] = cells
-                axis_size[a] = plan.sizes[v] if states[b][v] < 0 else 1
-                cells *= axis_size[a]
-            if n_axes == plan.shared[c]:
-                kept[b][c] = cells
-            count[b][c] = cells
-            if cells == 1:  # one product, no loops
-                continue
-            for i in range(plan.first_used[c], plan.first_used[c + 1]):
-                for a in range(n_axes):
-                    axis_step[a] = plan.steps[plan.step_start[i] + a]
-                at = plan.first_run[i]
-                length[b][i] = join_axes(n_axes, axis_size, axis_step, at, size[b], step[b])
-            for e in range(plan.first_below[c], plan.first_below[c + 1]):
-                i, at = n_used + plan.below[e], plan.first_run[n_used + plan.below[e]]
-                _set_steps(plan, c, plan.below[e], axis_size, axis_step)
-                length[b][i] = join_axes(n_axes, axis_size, axis_step, at, size[b], step[b])
+                axes.step[a] = plan.steps[plan.step_start[i] + a]
+            length[i] = join_axes(n_axes, axes.size, axes.step, plan.first_run[i], size, step)
+        for e in range(plan.first_below[c], plan.first_below[c + 1]):
+            i = n_used + plan.below[e]
+            _set_steps(plan, c, plan.below[e], axes.size, axes.step)
+            length[i] = join_axes(n_axes, axes.size, axes.step, plan.first_run[i], size, step)
 
 
 @compilable_bare
