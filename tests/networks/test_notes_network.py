@@ -222,3 +222,19 @@ def test_a_picture_has_a_card_for_each_variable(bn):
     assert {(line.start, line.end) for line in drawing.lines} == set(bn.graph.edges)
     assert drawing.dot().count("->") == len(bn.graph.edges)
     assert "50.0 %" in drawing.svg()
+
+
+@pytest.mark.topic("000/P1")
+def test_one_joint_distribution_has_several_graphs(bn):
+    # p(A) p(B|A) p(C|A,B) = p(C) p(A|C) p(B|A,C); with what is independent left out, the first needs fewer arrows
+    joint = bn.query(["A", "B", "C"])
+    made = []
+    for order in ("ABC", "CAB"):
+        parts = [joint.conditional(order[i], list(order[:i])) for i in range(3)]
+        made.append(BayesianNetwork(*parts))
+    for network in made:
+        assert network.query(["A", "B", "C"]).factor.allclose(joint.factor, 1e-12)
+        assert np.exp(network.to_factor_graph().log_partition()) == pytest.approx(1.0)
+    assert made[0].graph != made[1].graph
+    assert len(DirectedGraph.from_order("ABC", joint).edges) == 2
+    assert len(DirectedGraph.from_order("CAB", joint).edges) == 3
