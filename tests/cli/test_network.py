@@ -1,5 +1,6 @@
 """The commands of network: answers, pictures, and what they refuse."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -70,12 +71,35 @@ def test_what_a_file_holds(rain):
         (("query", "{file}", "rian"), "rain"),
         (("query", "{file}", "rain | wet=maybe"), "maybe"),
         (("query", "nothing.bif", "rain"), "does not exist"),
+        (("query", "{file}", "rain | wet"), "write wet=label, with one of 'no', 'yes'"),
+        (("draw", "{file}", "--given", "wett=yes"), "no variable 'wett'"),
         (("show", "{other}"), "suffix"),
+        (("show", "{folder}/none.bif"), "line 1: expected a network in the format BIF"),
+        (("show", "{folder}/cycle.uai"), "cycle.uai: the conditionals form a cycle x0 → x1 → x0"),
+        (("show", "{folder}/torn.bif.gz"), "torn.bif.gz cannot be unpacked"),
+        (
+            ("show", "{folder}/huge.uai"),
+            "huge.uai declares tables of at least 9223372036854775808 bytes",
+        ),
+        (("query", "{folder}/sum.uai", "x0"), "line 1: p(x0) sums to 1.1, 0.1 too much"),
     ],
 )
 def test_errors_are_a_line(rain, tmp_path, arguments, message):
-    (tmp_path / "net.txt").write_text("network", encoding="utf-8")
-    told = [str(a).format(file=rain, other=tmp_path / "net.txt") for a in arguments]
+    pair = "2 0.5 0.5"
+    texts = {
+        "net.txt": "network",
+        "none.bif": "network a { }",
+        "cycle.uai": "BAYES 2 2 2 2  2 1 0 2 0 1  4 .5 .5 .5 .5 4 .5 .5 .5 .5",
+        "huge.uai": f"BAYES 60 {'2 ' * 60} 60 60 {' '.join(map(str, range(59, -1, -1)))} "
+        + " ".join(f"1 {i}" for i in range(1, 60))
+        + f" 2 {pair} " * 60,
+        "sum.uai": "BAYES 1 2 1  1 0  2 .3 .8",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "torn.bif.gz").write_bytes(gzip.compress(rain.read_bytes())[:-9])
+    places = {"file": rain, "other": tmp_path / "net.txt", "folder": tmp_path}
+    told = [str(a).format(**places) for a in arguments]
     done = run(*told)
     assert done.exit_code == 1
     assert done.stderr.startswith("posteriori: ")

@@ -10,6 +10,7 @@ from posteriori.graphs import DirectedGraph, UndirectedGraph
 GRAPH = DirectedGraph([("rain", "wet"), ("sprinkler", "wet"), ((0, 1), "rain")], nodes="alone")
 
 
+@pytest.mark.topic("000/P20")
 def test_all_nodes_and_edges_are_drawn():
     drawing = draw_graph(GRAPH, given=["wet", (0, 1)])
     assert [shape.label for shape in drawing.shapes] == list(map(str, GRAPH.nodes))

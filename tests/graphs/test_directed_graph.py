@@ -34,7 +34,7 @@ def test_families_of_sets_leave_the_set_out(graph, data):
     assert not chosen & graph.markov_blanket(chosen)
 
 
-@pytest.mark.topic("001/3.16", "000/P7")
+@pytest.mark.topic("001/3.16", "000/P7", "003/G.8")
 def test_markov_blankets_of_the_notes():
     blankets = {"A": "BC", "B": "ACD", "C": "ABDE", "D": "BCE", "E": "CD"}
     assert {node: set(GRAPH.markov_blanket(node)) for node in GRAPH} == {
@@ -45,7 +45,7 @@ def test_markov_blankets_of_the_notes():
     assert new.markov_blanket("T[2]") == {"X[2]", "W"}
 
 
-@pytest.mark.topic("001/3.16", "000/P7")
+@pytest.mark.topic("001/3.16", "000/P7", "003/G.8")
 @examples(dags())
 def test_a_node_is_separated_from_all_others_by_its_blanket_and_by_no_part_of_it(graph):
     for node in graph.nodes:
@@ -191,6 +191,7 @@ def test_orders_and_oracles_that_are_none():
 # -- plates --------------------------------------------------------------------------------------
 
 
+@pytest.mark.topic("000/P4", "001/3.4")
 def test_plates_are_written_out():
     graph = DirectedGraph([("W", "T"), ("X", "T"), ("a", "W")])
     wide = graph.expand_plates({"T": "n", "X": ["n"]}, {"n": 3})

@@ -21,7 +21,7 @@ CHAIN = DirectedGraph([("A", "C"), ("C", "B")])
 COLLIDER = DirectedGraph([("A", "C"), ("B", "C"), ("C", "D")])
 
 
-@pytest.mark.topic("000/P6", "001/3.15")
+@pytest.mark.topic("000/P6", "001/3.15", "003/G.7")
 @examples(questions(dags()))
 def test_separation_is_that_of_every_path(question):
     graph, a, b, given = question
@@ -46,7 +46,7 @@ def test_separation_is_that_of_the_moral_graph_of_ancestors(question):
     assert graph.is_separated(a, b, given) == part.moral().is_separated(a, b, given)
 
 
-@pytest.mark.topic("001/3.11")
+@pytest.mark.topic("001/3.11", "003/G.5")
 @settings(max_examples=25)
 @examples(questions(dags(most=5)), st.integers(0, 2**32 - 1))
 def test_what_is_separated_is_independent_and_little_else(question, seed):
@@ -116,7 +116,7 @@ def test_chain():
     assert late.is_independent("A", "B", given="C")
 
 
-@pytest.mark.topic("001/3.14", "000/P6")
+@pytest.mark.topic("001/3.14", "000/P6", "003/G.7")
 def test_collider_and_its_descendant():
     assert COLLIDER.is_separated("A", "B")
     assert not COLLIDER.is_separated("A", "B", given="C")

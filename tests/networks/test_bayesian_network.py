@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given as drawn_from, settings
 
 from posteriori.networks import BayesianNetwork, Deterministic, LogisticConditional, NoisyOr
 from posteriori.tables import ConditionalTable
-from tests.networks.random_networks import joint_of, random_network
+from tests.networks.random_networks import joint_of, networks_with_findings, random_network
 
 YN = ["no", "yes"]
 
@@ -51,6 +53,32 @@ def test_marginals_queries_and_evidence_are_those_of_the_joint_table(seed, zeros
         asked = bn.query(pair, given)
         assert asked.names == pair
         assert asked.factor.allclose(joint.query(pair, given).factor, 1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@drawn_from(networks_with_findings())
+def test_marginals_are_sums_over_all_cells_or_the_contradiction_is_named(case):
+    bn, given = case
+    cells = joint_of(bn).factor.transpose(bn.names).values
+    at = [slice(given[n], given[n] + 1) if n in given else slice(None) for n in bn.names]
+    known = cells[tuple(at)]
+    if not known.sum() > 0.0:
+        with pytest.raises(ValueError, match="the evidence has probability 0") as refused:
+            bn.marginals(given)
+        named = [part.split("=") for part in re.findall(r"v\d=\d", str(refused.value))]
+        least = {name: int(state) for name, state in named}
+        assert least.items() <= given.items()
+        assert bn.log_prob(least) == -np.inf
+        for name in least:  # none can be left out
+            assert bn.log_prob({n: s for n, s in least.items() if n != name}) > -np.inf
+        return
+    found = bn.marginals(given)
+    assert found.log_evidence == pytest.approx(np.log(known.sum()), abs=1e-11)
+    for axis, name in enumerate(bn.names):
+        if name not in given:
+            others = tuple(i for i in range(known.ndim) if i != axis)
+            expected = known.sum(axis=others) / known.sum()
+            np.testing.assert_allclose(found[name].probabilities, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -177,6 +205,15 @@ def test_several_new_marginals_hold_together():
     found = bn.marginals(soft=soft)
     for name, p in soft.items():
         np.testing.assert_allclose(found[name].probabilities, p, atol=1e-10)
+    # nearest to the old one: what is given them stays, and their table is multiplied by a(first) b(second)
+    third = bn.names[2]
+    ratio = (
+        bn.query([first, second], soft=soft).probabilities / bn.query([first, second]).probabilities
+    )
+    np.testing.assert_allclose(ratio, np.outer(ratio[:, 0], ratio[0]) / ratio[0, 0], rtol=1e-9)
+    new = bn.query([first, second, third], soft=soft).conditional(third, [first, second])
+    old = bn.query([first, second, third]).conditional(third, [first, second])
+    np.testing.assert_allclose(new.probabilities, old.probabilities, rtol=1e-9)
 
 
 def test_virtual_evidence_multiplies(rain):

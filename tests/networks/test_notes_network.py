@@ -8,7 +8,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from posteriori import Bernoulli, Categorical, Model, take
 from posteriori.factors import Factor
+from posteriori.graphs import DirectedGraph
 from posteriori.networks import BayesianNetwork, FactorGraph
 from posteriori.tables import ConditionalTable
 from tests.networks.random_networks import joint_of
@@ -57,7 +59,7 @@ def test_explaining_away(bn):
     assert bn.query("A=1 | C=1, B=1") < bn.query("A=1 | C=1") < bn.query("A=1 | C=1, B=0")
 
 
-@pytest.mark.topic("001/3.21", "000/R4")
+@pytest.mark.topic("001/3.20", "001/3.21", "000/R4")
 def test_tables_of_variable_elimination(bn):
     first, second, third, last = bn.elimination("E", order=["A", "B", "C", "D"])
     np.testing.assert_allclose(
@@ -181,3 +183,58 @@ def test_messages_along_a_chain_are_products_of_matrices():
     np.testing.assert_allclose(messages.to_variable["l2", "x2"].values, backward)
     p = forward * backward
     np.testing.assert_allclose(graph.marginals()["x2"].probabilities, p / p.sum())
+
+
+@pytest.mark.topic("000/P4", "001/3.4")
+def test_a_plate_is_its_copies():
+    # p(w) Π_n p(t_n | w) in the model language, and with the copies written out; 0.3 and the table are constants
+    table, seen = [[0.8, 0.2], [0.1, 0.9]], [1, 0, 1]
+    m = Model()
+    m.w = Bernoulli(0.3)
+    m.t = Bernoulli(take([0.2, 0.9], m.w)).iid("n")
+    copies = [ConditionalTable(f"t[{n}]", "w", table) for n in range(3)]
+    bn = BayesianNetwork(ConditionalTable("w", (), [0.7, 0.3]), *copies)
+    assert bn.graph == DirectedGraph([("w", "t")]).expand_plates({"t": "n"}, {"n": 3})
+    given = {f"t[{n}]": state for n, state in enumerate(seen)}
+    post = m.infer(t=seen)
+    assert bn.log_prob(given) == pytest.approx(float(post.log_evidence), abs=1e-12)
+    assert bn.query("w=1", given) == pytest.approx(float(post.w.mean), abs=1e-12)
+    shapes = {shape.key: shape for shape in m.draw(data={"t": seen}).shapes}
+    assert set(shapes) == {"w", "t"}  # constants are no random variables
+    assert [key for key, shape in shapes.items() if shape.shaded] == ["t"]
+
+
+@pytest.mark.topic("001/3.6")
+def test_one_of_k_states():
+    mu = np.array([0.2, 0.5, 0.3])
+    one = Categorical(mu)
+    for k, code in enumerate(np.eye(3)):
+        assert one.log_prob(k) == pytest.approx(code @ np.log(mu))  # ln Π μ_i^{x_i}
+    assert BayesianNetwork(ConditionalTable("x", (), mu)).n_parameters == 2
+
+
+@pytest.mark.topic("000/P20", "003/G.1")
+def test_a_picture_has_a_card_for_each_variable(bn):
+    drawing = bn.draw("E=1")
+    cards = {shape.key: shape for shape in drawing.shapes}
+    assert {key for key, shape in cards.items() if shape.shaded} == {"E"}
+    assert dict(cards["A"].bars)["1"] == pytest.approx(0.5004276924, abs=5e-11)
+    assert {(line.start, line.end) for line in drawing.lines} == set(bn.graph.edges)
+    assert drawing.dot().count("->") == len(bn.graph.edges)
+    assert "50.0 %" in drawing.svg()
+
+
+@pytest.mark.topic("000/P1")
+def test_one_joint_distribution_has_several_graphs(bn):
+    # p(A) p(B|A) p(C|A,B) = p(C) p(A|C) p(B|A,C); with what is independent left out, the first needs fewer arrows
+    joint = bn.query(["A", "B", "C"])
+    made = []
+    for order in ("ABC", "CAB"):
+        parts = [joint.conditional(order[i], list(order[:i])) for i in range(3)]
+        made.append(BayesianNetwork(*parts))
+    for network in made:
+        assert network.query(["A", "B", "C"]).factor.allclose(joint.factor, 1e-12)
+        assert np.exp(network.to_factor_graph().log_partition()) == pytest.approx(1.0)
+    assert made[0].graph != made[1].graph
+    assert len(DirectedGraph.from_order("ABC", joint).edges) == 2
+    assert len(DirectedGraph.from_order("CAB", joint).edges) == 3

@@ -244,6 +244,7 @@ def test_constants_on_request():
     assert not [shape for shape in m.draw(data=data).shapes if shape.form == "constant"]
 
 
+@pytest.mark.topic("000/P20")
 def test_dot():
     m, data = nested()
     text = m.draw(data=data).dot()

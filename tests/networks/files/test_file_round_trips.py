@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from posteriori.datasets import list_networks, network_path
+from posteriori.networks import BayesianNetwork, read_evidence
 from posteriori.networks.files.network_files import read_network_file, write_network_file
 from posteriori.networks.files.network_tables import FactorTables, NetworkTables
 
@@ -100,3 +102,25 @@ def test_the_same_network_is_the_same_packed_file(tmp_path):
     assert (tmp_path / "a.bif.gz").read_bytes() == (tmp_path / "b.bif.gz").read_bytes()
     text = gzip.decompress((tmp_path / "a.bif.gz").read_bytes()).decode()
     assert "table 0.1, 0.9;" in text
+
+
+@pytest.mark.parametrize("suffix", [".bif", ".xmlbif", ".bif.gz", ".xml.gz"])
+@pytest.mark.parametrize("name", list_networks())
+def test_networks_come_back_as_they_were(tmp_path, name, suffix):
+    bn = BayesianNetwork.read(network_path(name))
+    bn.write(tmp_path / f"a{suffix}")
+    assert BayesianNetwork.read(tmp_path / f"a{suffix}") == bn
+
+
+def test_labels_follow_the_format_and_not_the_rest_of_a_name(tmp_path):
+    bn = BayesianNetwork.read(network_path("cancer"))
+    bn.write(tmp_path / "a.uai.bif")
+    assert BayesianNetwork.read(tmp_path / "a.uai.bif") == bn
+    bn.write(tmp_path / "A.UAI")
+    numbered = BayesianNetwork.read(tmp_path / "A.UAI")
+    assert numbered.labels == {f"x{i}": (0, 1) for i in range(5)}
+    (tmp_path / "A.UAI.evid").write_text("2 0 1 3 0", encoding="utf-8")
+    (given,) = read_evidence(tmp_path / "A.UAI.evid")
+    names = dict(zip(numbered.names, bn.names, strict=True))
+    known = {names[x]: bn.labels[names[x]][state] for x, state in given.items()}
+    assert numbered.log_prob(given) == pytest.approx(bn.log_prob(known), abs=1e-13)
