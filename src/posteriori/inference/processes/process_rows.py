@@ -99,6 +99,9 @@ def merge_rows(
     >>> rows.y[:, 0], rows.weight, rows.scatter
     (array([2., 5.]), array([2., 1.]), array([2., 0.]))
     """
+    if frequency is None and variance is None and earlier is None and _is_sorted(X):
+        one, none = (np.broadcast_to(value, len(X)) for value in (1.0, 0.0))
+        return ProcessRows(X, y, one, one, none, 0.0, np.arange(len(X)))
     f = np.ones(len(X)) if frequency is None else np.asarray(frequency, dtype=np.float64)
     v = np.ones(len(X)) if variance is None else np.asarray(variance, dtype=np.float64)
     first, place = _distinct(X, earlier)
@@ -119,7 +122,7 @@ def merge_rows(
 
 def _distinct(X: Array, earlier: ProcessRows | None) -> tuple[IntArray, IntArray]:
     """Return where each distinct input came first, in their order, and which of them each row is."""
-    if X.shape[1] == 1 and np.all(X[1:] > X[:-1]) and earlier is None:
+    if earlier is None and _is_sorted(X):
         return np.arange(len(X)), np.arange(len(X))
     _, first, place = np.unique(X, axis=0, return_index=True, return_inverse=True)
     place = place.reshape(-1)
@@ -130,6 +133,11 @@ def _distinct(X: Array, earlier: ProcessRows | None) -> tuple[IntArray, IntArray
     rank[old] = earlier.place[first[old]]
     rank[~old] = len(earlier.X) + np.arange(np.count_nonzero(~old))
     return first[np.argsort(rank)], rank[place]
+
+
+def _is_sorted(X: Array) -> bool:
+    """Tell whether one column grows from row to row: then all inputs are distinct."""
+    return X.shape[1] == 1 and bool((X[1:] > X[:-1]).all())
 
 
 def refuse_contradictions(rows: ProcessRows, y: Array, noise: Array) -> None:
