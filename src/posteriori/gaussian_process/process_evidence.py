@@ -9,7 +9,7 @@ import numpy as np
 from posteriori.inference.processes.dense_process import noise_variances
 from posteriori.inference.processes.forms.choosing import choose_form
 from posteriori.inference.processes.mean_effects import NO_MEAN
-from posteriori.inference.processes.process_rows import merge_rows, refuse_contradictions
+from posteriori.inference.processes.process_rows import borrow_rows, refuse_contradictions
 from posteriori.kernels.kernel import Kernel, check_points
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.types import Array
@@ -45,7 +45,7 @@ def log_evidence(kernel: Kernel, X: Any, y: Any, gradient: bool = True) -> Any:
     (LogEvidence(-3.200419, kind="exact", of="y|X"), array([-0.211077, -0.035645]))
     """
     x, targets = _check_targets(X, y)
-    rows = merge_rows(x, targets)
+    rows = borrow_rows(x, targets)
     if rows.scatter.any():
         refuse_contradictions(rows, targets, noise_variances(kernel, rows.X, absolute=False))
     form = choose_form(kernel, rows, NO_MEAN, absolute=False)

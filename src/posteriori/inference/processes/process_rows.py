@@ -19,7 +19,7 @@ import numpy as np
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["ProcessRows", "merge_rows", "refuse_contradictions"]
+__all__ = ["ProcessRows", "borrow_rows", "merge_rows", "refuse_contradictions"]
 
 
 class ProcessRows(NamedTuple):
@@ -99,9 +99,6 @@ def merge_rows(
     >>> rows.y[:, 0], rows.weight, rows.scatter
     (array([2., 5.]), array([2., 1.]), array([2., 0.]))
     """
-    if frequency is None and variance is None and earlier is None and _is_sorted(X):
-        one, none = (np.broadcast_to(value, len(X)) for value in (1.0, 0.0))
-        return ProcessRows(X, y, one, one, none, 0.0, np.arange(len(X)))
     f = np.ones(len(X)) if frequency is None else np.asarray(frequency, dtype=np.float64)
     v = np.ones(len(X)) if variance is None else np.asarray(variance, dtype=np.float64)
     first, place = _distinct(X, earlier)
@@ -118,6 +115,17 @@ def merge_rows(
     return ProcessRows(
         X[first], mean, weight, np.bincount(place, f, size), scatter, log_variance, place
     )
+
+
+def borrow_rows(X: Array, y: Array) -> ProcessRows:
+    """Return rows by their distinct inputs, without a copy where one column grows from row to row.
+
+    What is borrowed changes with the caller's arrays, so it is not to be kept.
+    """
+    if not _is_sorted(X):
+        return merge_rows(X, y)
+    one, none = (np.broadcast_to(value, len(X)) for value in (1.0, 0.0))
+    return ProcessRows(X, y, one, one, none, 0.0, np.arange(len(X)))
 
 
 def _distinct(X: Array, earlier: ProcessRows | None) -> tuple[IntArray, IntArray]:

@@ -19,7 +19,7 @@ Reference: S. J. Koopman & N. Shephard, "Exact score for time series models in s
 
 from __future__ import annotations
 
-from math import log
+from math import log, nan
 
 from posteriori.inference.series.scalar_recursions import multiply, sandwich, step_columns
 from posteriori.numerics.compilation import compiled_beside, compiled_into
@@ -49,7 +49,7 @@ def gather_forward(
     means: Array,
     covs: Array,
 ) -> float:
-    """Turn the state (D, C), (D, D) before the first step into that after the last; return Σ ln F.
+    """Turn the state (D, C), (D, D) before the first step into that after the last; return Σ ln F, or NaN.
 
     The first ``seen`` of the values (T, C) are there, with noise ``variance``. To ``moments`` is added
     VᵀF⁻¹V, its lower half; where there is room, ``means`` and ``covs`` keep the states before each value.
@@ -67,6 +67,8 @@ def gather_forward(
             spread = variance[t]
             for i in range(size):
                 spread += z[i] * gain[i]  # F = zᵀPz + h
+            if not spread > 0.0:
+                return nan
             log_volume += log(spread)
             share = 1.0 / spread
             for c in range(many):
@@ -81,9 +83,12 @@ def gather_forward(
                     mean[i, c] += k * errors[c]
                 for j in range(size):
                     cov[i, j] -= k * gain[j]
+            _keep_digits(z, variance[t] * share, gain, cov)
         if t < len(series) - 1:
             step_columns(rows, columns, weights[t], mean, work)
             sandwich(rows, columns, weights[t], cov, work)
+            for i in range(size):  # no variance is negative, whatever rounding says
+                cov[i, i] = max(cov[i, i], 0.0)
             for e in range(len(noise_rows)):  # P ← TPTᵀ + Q
                 added = noise_weights[t, e] * variances[noise_parts[e]]
                 cov[noise_rows[e], noise_columns[e]] += added
@@ -253,6 +258,18 @@ def _lengthen(
                 moved += cov[i, k] * total[k, j]
             drift[i, j] += gap * moved
             diffusion[i, j] += gap * total[i, j]
+
+
+@compiled_into
+def _keep_digits(z: Array, left: float, gain: Array, cov: Array) -> None:
+    """Where one state is seen, what is left of its covariances is Ph/F: a difference would lose digits."""
+    seen, alone = 0, 0
+    for i in range(len(z)):
+        if z[i] != 0.0:
+            seen, alone = seen + 1, i
+    if seen == 1:
+        for j in range(len(z)):
+            cov[alone, j] = cov[j, alone] = left * gain[j] / z[alone]
 
 
 @compiled_into

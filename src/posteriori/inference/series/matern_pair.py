@@ -7,7 +7,7 @@ stay in the processor's cache; on the way back each block is filtered once more 
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, log, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -162,10 +162,12 @@ def _filter_block(
             _keep(work, t, p, q, r, mean)
         z, h = emission[t if len(emission) > 1 else 0], variance[t]
         spread = h + z * z * p  # F = zᵀPz + h
+        if not spread > 0.0:
+            return nan
         share = 1.0 / spread
-        k, m = p * z * share, q * z * share
+        k, m, left = p * z * share, q * z * share, h * share
         # P(1 − kzᵀ), whose seen entries are Ph/F: no digits are lost
-        p, q, r = h * p * share, h * q * share, max(r - (q * z) * (q * z) * share, 0.0)
+        p, q, r = left * p, left * q, max(r - m * (q * z), 0.0)
         for c in range(many):
             errors[c] = series[t, c] - z * mean[0, c]
             mean[0, c] += k * errors[c]
