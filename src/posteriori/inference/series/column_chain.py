@@ -15,6 +15,7 @@ import numpy as np
 
 from posteriori.inference.series.column_recursions import gather_forward, slope_backward
 from posteriori.inference.series.scalar_chain import ScalarChain
+from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -102,7 +103,7 @@ class ColumnChain(NamedTuple):
         ValueError
             When a value is known from earlier ones to all digits.
         """
-        many = series.shape[1]
+        series, many = as_kernel_input(series), series.shape[1]
         moments, log_volume = np.zeros((many, many)), 0.0
         means: list[Array] = []
         covs: list[Array] = []
@@ -130,7 +131,7 @@ class ColumnChain(NamedTuple):
         outputs : int
             Q, how often the volume counts.
         """
-        _, size, many = gathered.means.shape
+        series, (_, size, many) = as_kernel_input(series), gathered.means.shape
         of_noise, of_parts = np.empty(len(series)), np.zeros(len(self.variances))
         of_emission = np.empty((len(series) if self.shaped else 0, size))
         pull, precision = np.zeros((size, many)), np.zeros((size, size))
@@ -141,7 +142,14 @@ class ColumnChain(NamedTuple):
             room = np.empty((len(values), size, many)), np.empty((len(values), size, size))
             state = mean.copy(), cov.copy()
             self._forward(made, rows, values, own, state, np.zeros((many, many)), room)
-            seen = self.noise[rows], values, own, np.diff(self.times[rows]), float(outputs), *room
+            seen = (
+                as_kernel_input(self.noise[rows]),
+                values,
+                own,
+                np.diff(self.times[rows]),
+                float(outputs),
+                *room,
+            )
             work = _room(size, many), np.empty((size, size))
             here = slice(rows.start, rows.start + own)
             slopes = of_noise[here], of_parts, of_emission[here], *moved
@@ -170,7 +178,7 @@ class ColumnChain(NamedTuple):
         """Move a state over a stretch, add to moments, and return Σ ln F."""
         size, many = state[0].shape
         kept = (np.empty((0, size, many)), np.empty((0, size, size))) if room is None else room
-        seen = self.noise[rows], values, own, *state, _room(size, many), moments
+        seen = as_kernel_input(self.noise[rows]), values, own, *state, _room(size, many), moments
         return gather_forward(*made.arrays, self.variances, *seen, *kept)
 
 

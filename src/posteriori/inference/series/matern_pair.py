@@ -8,7 +8,7 @@ stay in the processor's cache; on the way back each block is filtered once more 
 from __future__ import annotations
 
 from math import exp, log, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from posteriori.inference.series.matern_chain import (
     integrate_powers,
     step_coefficients,
 )
-from posteriori.numerics.compilation import compiled_beside, compiled_fused
+from posteriori.numerics.compilation import as_kernel_input, compiled_beside, compiled_fused
 from posteriori.numerics.types import Array
 
 __all__ = ["PAIR", "MaternPair"]
@@ -59,7 +59,7 @@ class MaternPair(NamedTuple):
         means, covs = np.zeros((blocks + 1, 2, many)), np.zeros((blocks + 1, 2, 2))
         covs[0] = self.variance * np.eye(2)
         moments = np.zeros((many, many))
-        log_volume = _gather_blocks(*self._steps(many), series, moments, means, covs)
+        log_volume = _gather_blocks(*self._steps(series), moments, means, covs)
         require_density(log_volume)
         return GatheredColumns(log_volume, moments + np.tril(moments, -1).T, means, covs)
 
@@ -70,17 +70,18 @@ class MaternPair(NamedTuple):
         states = gathered.means.copy(), gathered.covs.copy(), np.zeros((many, many))
         total, drift, diffusion = np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 2))
         kept = np.zeros((2, many)), total, of_noise, drift, diffusion
-        slope = _slope_blocks(*self._steps(many), series, float(outputs), *states, *kept)
+        slope = _slope_blocks(*self._steps(series), float(outputs), *states, *kept)
         parts[1] = slope / self.variance + 0.5 * float(total.trace())
         longer = drift / self.rate, diffusion / self.rate
         return ColumnSlopes(of_noise, parts, np.empty((0, 2)), *longer)
 
-    def _steps(self, many: int) -> tuple[Array, float, Array, Array, Array, Array, Array, Array]:
-        """Return what both passes take first: where values are, how steps are made, and room to work."""
+    def _steps(self, series: Array) -> tuple[Any, ...]:
+        """Return what both passes take first: how steps are made, room to work, and what is seen."""
         powers, products = step_coefficients(PAIR)
-        work = np.empty((7 + 3 + 2 * many, _BLOCK + 1))
+        work = np.empty((7 + 3 + 2 * series.shape[1], _BLOCK + 1))
         made = powers, self.variance * products, RECIPROCALS, work
-        return self.times, self.rate, *made, self.emission, self.noise
+        seen = (as_kernel_input(a) for a in (self.emission, self.noise, series))
+        return as_kernel_input(self.times), self.rate, *made, *seen
 
 
 @compiled_fused

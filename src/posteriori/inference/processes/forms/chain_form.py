@@ -33,7 +33,7 @@ from posteriori.inference.series.column_chain import (
     GatheredColumns,
 )
 from posteriori.inference.series.matern_pair import PAIR, MaternPair
-from posteriori.inference.series.scalar_chain import smooth_scalar
+from posteriori.inference.series.scalar_chain import ScalarChain, smooth_scalar
 from posteriori.kernels.inner_products import Features
 from posteriori.kernels.kernel import Kernel
 from posteriori.numerics.linalg import triangular_inverse
@@ -97,13 +97,14 @@ class ChainForm(NamedTuple):
         order = _sorted(rows.X[:, 0])
         X, series = rows.X[order], rows.y[order]
         n = noise_variances(kernel, rows.X, self.absolute)
-        noise = (n if rows.is_plain else n / rows.weight)[order]
+        plain = rows.is_plain
+        noise = (n if plain else n / rows.weight)[order]
         if self.mean.spread:
             series = np.column_stack([series - self.mean.center, self.mean.columns(X)])
         chain = _see(terms, X, noise)
         gathered = chain.gather(series)
         value, turn = _integrate_mean(gathered, len(X), rows.y.shape[1])
-        value += rows.log_constant(n)
+        value += 0.0 if plain else rows.log_constant(n)
         return _SeenRows(terms, X, order, chain, series, gathered, value, turn)
 
 
@@ -143,16 +144,19 @@ def _sorted(x: Array) -> Any:
 
 def _see(terms: tuple[ChainTerm, ...], X: Array, noise: Array) -> ColumnChain | MaternPair:
     """Return the chain of terms along sorted points, seen through noise (N,)."""
-    times, steps = np.ascontiguousarray(X[:, 0]), ChainSteps(terms, X)
+    times, steps = X[:, 0], ChainSteps(terms, X)
     shaped = any(term.shaped for term in terms)
     if len(terms) == 1 and not shaped and steps.states == 2:
         (term,) = terms
         if [placed.kernel.nu for placed in term.moving] == [PAIR]:
-            emission = np.ascontiguousarray(term.features(X)[:, 0])
-            return MaternPair(term.rates[0], term.variance, emission, noise, times)
+            seen = term.features(X)[:, 0], noise, times
+            return MaternPair(term.rates[0], term.variance, *seen)
     rooms = steps.rooms(min(STRETCH, len(X)))
-    made = lambda here: steps.along(X[here], rooms)  # noqa: E731
-    return ColumnChain(made, steps.variances, noise, times, shaped)
+
+    def make(here: slice) -> ScalarChain:
+        return steps.along(X[here], rooms)
+
+    return ColumnChain(make, steps.variances, noise, times, shaped)
 
 
 def _integrate_mean(gathered: GatheredColumns, size: int, outputs: int) -> tuple[float, Array]:
