@@ -1,10 +1,12 @@
 """Laws that every kernel keeps: symmetric, positive, gradients, parameters, features."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from posteriori import kernels
-from posteriori.kernels import Kernel
+from posteriori.kernels import Kernel, Linear
 from posteriori.numerics.rank import ROUNDING
 from tests.kernels.kernel_cases import CASES, WITH_FEATURES, points
 
@@ -127,6 +129,36 @@ def test_features(kernel):
     assert np.allclose(
         kernel.features(x) @ kernel.features(z).T, kernel(x, z), rtol=1e-11, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("kernel", WITH_FEATURES.values(), ids=WITH_FEATURES.keys())
+def test_features_move_with_parameters_as_differences_say(kernel):
+    X, logs = points(5), kernel.log_parameters
+    traced = kernel.traced_features(X)
+    np.testing.assert_array_equal(traced.value, kernel.features(X))
+    W = np.random.default_rng(1).normal(size=traced.value.shape)
+    step = 1e-5
+    expected = [
+        np.vdot(W, kernel.with_log_parameters(logs + e).features(X))
+        - np.vdot(W, kernel.with_log_parameters(logs - e).features(X))
+        for e in step * np.eye(len(logs))
+    ]
+    np.testing.assert_allclose(
+        traced.pull(W), np.array(expected) / (2.0 * step), rtol=1e-6, atol=1e-8
+    )
+
+
+def test_a_kernel_that_does_not_state_how_its_features_move_says_so():
+    @dataclass(frozen=True, eq=False, repr=False)
+    class Scaled(Linear):
+        _learned = ("size",)
+        size: float = 2.0
+
+        def features(self, X):
+            return self.size * super().features(X)
+
+    with pytest.raises(TypeError, match="features move"):
+        Scaled().traced_features(points(3))
 
 
 @pytest.mark.parametrize("name", ["rbf", "matern 3/2", "periodic", "white", "noisy", "overlap"])

@@ -9,7 +9,7 @@ import numpy as np
 from posteriori.inference.processes.dense_process import noise_variances
 from posteriori.inference.processes.forms.choosing import choose_form
 from posteriori.inference.processes.mean_effects import NO_MEAN
-from posteriori.inference.processes.process_rows import merge_rows, refuse_contradictions
+from posteriori.inference.processes.process_rows import borrow_rows, refuse_contradictions
 from posteriori.kernels.kernel import Kernel, check_points
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.types import Array
@@ -45,8 +45,9 @@ def log_evidence(kernel: Kernel, X: Any, y: Any, gradient: bool = True) -> Any:
     (LogEvidence(-3.200419, kind="exact", of="y|X"), array([-0.211077, -0.035645]))
     """
     x, targets = _check_targets(X, y)
-    rows = merge_rows(x, targets)
-    refuse_contradictions(rows, targets, noise_variances(kernel, rows.X, absolute=False))
+    rows = borrow_rows(x, targets)
+    if rows.scatter.any():
+        refuse_contradictions(rows, targets, noise_variances(kernel, rows.X, absolute=False))
     form = choose_form(kernel, rows, NO_MEAN, absolute=False)
     value, slope = form.score(kernel) if gradient else (form.solve(kernel).log_evidence, None)
     evidence = LogEvidence(value, kind="exact", of="y|X", fingerprint=Fingerprint().update(targets))
@@ -59,9 +60,11 @@ def _check_targets(X: Any, y: Any) -> tuple[Array, Array]:
     if targets.ndim not in (1, 2) or len(targets) != len(x):
         raise ValueError(f"y must have shape ({len(x)},) or ({len(x)}, Q), got {targets.shape}")
     columns = targets.reshape(len(x), -1)
-    known = ~np.isnan(columns).all(axis=1)
-    x, columns = x[known], columns[known]
-    if not np.isfinite(columns).all() or not columns.size:
+    if not (finite := bool(np.isfinite(columns).all())):
+        known = ~np.isnan(columns).all(axis=1)
+        x, columns = x[known], columns[known]
+        finite = bool(np.isfinite(columns).all())
+    if not finite or not columns.size:
         raise ValueError(
             "y must be finite, or NaN where a whole row is missing, and some row must be there"
         )

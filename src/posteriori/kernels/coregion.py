@@ -139,6 +139,18 @@ class Coregion(Kernel):
         lower: Array = np.linalg.cholesky(self.cov)
         return lower[self._codes(check_points("X", X))]
 
+    def traced_features(self, X: Array) -> Traced:
+        lower: Array = np.linalg.cholesky(self.cov)
+        codes = self._codes(X)
+
+        def pull(W: Array) -> Array:
+            slope = lower.T @ (np.eye(len(lower))[codes].T @ W)
+            half = np.tril(slope) - 0.5 * np.diag(slope.diagonal())
+            # dB = L⁻ᵀ Φ(Lᵀ dL) L⁻¹, Φ the lower half
+            return self._pull(np.linalg.solve(lower.T, np.linalg.solve(lower.T, half.T).T))
+
+        return Traced(lower[codes], pull)
+
     def _codes(self, X: Array) -> Array:
         return category_codes(self, X, len(self.variance))
 

@@ -109,6 +109,13 @@ class Polynomial(Kernel):
         ]
         return np.column_stack(columns)
 
+    def traced_features(self, X: Array) -> Traced:
+        values = self.features(X)
+        # a monomial has the root of c^(M − its degree)
+        rest = [0.5 * (self.degree - sum(powers)) for powers in self._exponents(X.shape[1])]
+        moved = values * rest
+        return Traced(values, lambda W: np.array([np.vdot(W, moved)] if self._learned else []))
+
     def _exponents(self, columns: int) -> Iterator[tuple[int, ...]]:
         """Yield the powers of all columns in each monomial, low degrees first."""
         lowest = 0 if self.offset > 0 else self.degree

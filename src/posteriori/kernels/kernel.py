@@ -31,7 +31,7 @@ from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import SYMMETRY_TOLERANCE, positive
 
-__all__ = ["Constant", "Kernel", "Traced", "check_points"]
+__all__ = ["Constant", "Kernel", "Traced", "check_points", "multiply_traced"]
 
 #: Rows whose kernels with themselves are found together, of which the diagonal is kept.
 _DIAGONAL_ROWS = 16
@@ -119,6 +119,19 @@ class Kernel:
         raise TypeError(
             f"{self!r} has no finite feature map; posteriori.regression.KernelBasis approximates one"
         )
+
+    def traced_features(self, X: Array) -> Traced:
+        """Return φ(xₙ) of checked points, (N, M), and how it moves with ln θ.
+
+        Raises
+        ------
+        TypeError
+            Where ``features`` does, or where a kernel with parameters does not state it.
+        """
+        features = self.features(X)
+        if len(self.log_parameters):
+            raise TypeError(f"{self!r} does not state how its features move with its parameters")
+        return Traced(features, lambda _: np.zeros(0))
 
     # -- calling ---------------------------------------------------------------------------
 
@@ -362,6 +375,9 @@ class Constant(Kernel):
         """Return √c, one column."""
         return np.full((len(check_points("X", X)), 1), np.sqrt(self.value))
 
+    def traced_features(self, X: Array) -> Traced:
+        return Traced(self.features(X), lambda W: np.array([0.5 * np.sqrt(self.value) * W.sum()]))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sum(Kernel):
@@ -393,6 +409,16 @@ class Sum(Kernel):
     def features(self, X: Any) -> Array:
         """Return the features of all members side by side."""
         return np.column_stack([k.features(X) for k in self.members])
+
+    def traced_features(self, X: Array) -> Traced:
+        traced = [k.traced_features(X) for k in self.members]
+        ends = np.cumsum([t.value.shape[1] for t in traced])[:-1]
+
+        def pull(W: Array) -> Array:
+            split = np.split(W, ends, axis=1)
+            return np.concatenate([t.pull(w) for t, w in zip(traced, split, strict=True)])
+
+        return Traced(np.column_stack([t.value for t in traced]), pull)
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.members))
@@ -436,6 +462,9 @@ class Product(Kernel):
         """Return all products of a feature of each member."""
         return reduce(_row_products, [k.features(X) for k in self.members])
 
+    def traced_features(self, X: Array) -> Traced:
+        return reduce(multiply_traced, [k.traced_features(X) for k in self.members])
+
     def __repr__(self) -> str:
         return " * ".join(f"({k!r})" if isinstance(k, Sum) else repr(k) for k in self.members)
 
@@ -473,6 +502,10 @@ class Power(Kernel):
     def features(self, X: Any) -> Array:
         """Return all products of p features."""
         return reduce(_row_products, [self.base.features(X)] * self.power)
+
+    def traced_features(self, X: Array) -> Traced:
+        value, pull = reduce(multiply_traced, [self.base.traced_features(X)] * self.power)
+        return Traced(value, lambda W: pull(W).reshape(self.power, -1).sum(axis=0))
 
     def __repr__(self) -> str:
         inner = f"({self.base!r})" if isinstance(self.base, Sum | Product) else repr(self.base)
@@ -520,6 +553,9 @@ class OnColumns(Kernel):
         """Return the features of the columns that are seen."""
         return self.base.features(self._select(check_points("X", X)))
 
+    def traced_features(self, X: Array) -> Traced:
+        return self.base.traced_features(self._select(X))
+
     def __repr__(self) -> str:
         inner = f"({self.base!r})" if isinstance(self.base, Sum | Product) else repr(self.base)
         return f"{inner}.on({list(self.columns)})"
@@ -559,6 +595,9 @@ class Warped(Kernel):
     def features(self, X: Any) -> Array:
         """Return the features of the changed inputs."""
         return self.base.features(self._warp(check_points("X", X)))
+
+    def traced_features(self, X: Array) -> Traced:
+        return self.base.traced_features(self._warp(X))
 
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", repr(self.function))
@@ -610,6 +649,18 @@ def _parts(rows: slice, width: int) -> Iterator[slice]:
 def _row_products(left: Array, right: Array) -> Array:
     """Return all products of a column on the left and one on the right, row by row."""
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+
+
+def multiply_traced(left: Traced, right: Traced) -> Traced:
+    """Return all products of features, (N, M) and (N, L), row by row, and how they move with ln θ of both."""
+
+    def pull(W: Array) -> Array:
+        each = W.reshape(*left.value.shape, -1)
+        of_left = np.einsum("nml,nl->nm", each, right.value)
+        of_right = np.einsum("nml,nm->nl", each, left.value)
+        return np.concatenate([left.pull(of_left), right.pull(of_right)])
+
+    return Traced(_row_products(left.value, right.value), pull)
 
 
 def _shown(value: Any) -> str:

@@ -98,3 +98,9 @@ class Cosine(Kernel):
         """Return cosine and sine of the angle."""
         angle = 2.0 * np.pi * check_points("X", X).sum(axis=1) / self.period
         return np.column_stack([np.cos(angle), np.sin(angle)])
+
+    def traced_features(self, X: Array) -> Traced:
+        wave = self.features(X)
+        # the angle falls as ln p grows
+        moved = 2.0 * np.pi * X.sum(axis=1)[:, None] / self.period * wave[:, ::-1] * [1.0, -1.0]
+        return Traced(wave, lambda W: np.array([np.vdot(W, moved)]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import gamma, kv
 
-from posteriori.inference.series.matern_chain import matern_chain
+from posteriori.inference.series.matern_chain import matern_chain, matern_motion, matern_rate
 
 TIMES = np.array([0.0, 0.02, 0.7, 0.7001, 2.0, 3.1, 9.0, 9.4])
 
@@ -66,3 +66,27 @@ def test_noise_is_what_equilibrium_loses_whatever_steps_stand_beside(nu):
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         matern_chain(*arguments, np.ones(1))
+
+
+@pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
+def test_moments_move_as_the_equation_of_motion_says(nu):
+    """A' = FA and Q' = FQ + QFᵀ + W in λΔ, and the equilibrium stays."""
+    motion = matern_motion(nu)
+    F, W, P = motion
+    np.testing.assert_allclose(F @ P + P @ F.T + W, 0.0, atol=1e-14)
+    length, step = np.sqrt(2.0 * nu), 1e-5  # so that λ = 1
+    assert matern_rate(nu, length) == pytest.approx(1.0)
+    for x in (0.01, 0.7, 3.0):
+        near = matern_chain(nu, length, np.array([x - step, x, x + step]))
+        slope = (near.transition[2] - near.transition[0]) / (2.0 * step)
+        np.testing.assert_allclose(slope, F @ near.transition[1], atol=1e-8)
+        slope, Q = (near.noise_cov[2] - near.noise_cov[0]) / (2.0 * step), near.noise_cov[1]
+        np.testing.assert_allclose(slope, F @ Q + Q @ F.T + W, atol=1e-8)
+
+
+def test_a_chain_may_be_kept_in_memory_that_is_there():
+    steps, room = np.array([0.3, 1.2]), np.full((2, 5, 4), np.nan)
+    kept, fresh = matern_chain(1.5, 2.0, steps, room), matern_chain(1.5, 2.0, steps)
+    assert np.shares_memory(kept.transition, room)
+    for one, other in zip(kept, fresh, strict=True):
+        np.testing.assert_array_equal(one, other)

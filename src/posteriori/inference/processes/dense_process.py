@@ -30,7 +30,12 @@ from posteriori.inference.processes.gram_factor import (
     pull_lower,
 )
 from posteriori.inference.processes.mean_effects import MeanEffects
-from posteriori.inference.processes.noise_parts import noise_diagonal, silenced, summands
+from posteriori.inference.processes.noise_parts import (
+    noise_diagonal,
+    pull_noise,
+    silenced,
+    summands,
+)
 from posteriori.inference.processes.process_rows import ProcessRows
 from posteriori.kernels.kernel import Kernel
 from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
@@ -263,10 +268,10 @@ def slope_columns(solved: DenseProcess) -> Array:
 
 def noise_slopes(kernel: Kernel, rows: ProcessRows, own: Array) -> Array:
     """Return what the parameters add to the slope through the noise, (P,), from W on the diagonal, (N,)."""
-    of_noise = own / rows.weight + rows.constant_slope(noise_diagonal(kernel, rows.X))
-    heard, all_of_it = silenced(kernel).traced_diagonal(rows.X), kernel.traced_diagonal(rows.X)
-    slopes: Array = all_of_it.pull(of_noise) - heard.pull(of_noise)
-    return slopes
+    of_noise = own
+    if not rows.is_plain:
+        of_noise = own / rows.weight + rows.constant_slope(noise_diagonal(kernel, rows.X))
+    return pull_noise(kernel, rows.X, of_noise)
 
 
 def _invert_mean(B: Array) -> tuple[Array, float]:

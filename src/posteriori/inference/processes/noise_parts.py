@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from posteriori.kernels.inner_products import White
 from posteriori.kernels.kernel import Kernel, OnColumns, Power, Product, Sum, Traced, Warped
 from posteriori.numerics.types import Array
 
-__all__ = ["noise_diagonal", "noiseless", "silenced", "summands"]
+__all__ = ["noise_diagonal", "noiseless", "pull_noise", "silenced", "summands"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,10 +59,37 @@ def noise_diagonal(kernel: Kernel, X: Array) -> Array:
         case White():
             return kernel.diagonal(X)
         case Sum(members):
-            return np.sum([noise_diagonal(member, X) for member in members], axis=0)
-    if not any(isinstance(leaf, White) for leaf in kernel._leaves()):
+            heard = [noise_diagonal(member, X) for member in members if _is_heard(member)]
+            return reduce(np.add, heard) if heard else np.zeros(len(X))
+    if not _is_heard(kernel):
         return np.zeros(len(X))
     return np.maximum(kernel.diagonal(X) - silenced(kernel).diagonal(X), 0.0)
+
+
+def pull_noise(kernel: Kernel, X: Array, w: Array) -> Array:
+    """Return Σ w ∂n/∂ln θ of the noise n at points, (P,), for weights (N,).
+
+    Examples
+    --------
+    >>> from posteriori.kernels import RBF
+    >>> pull_noise(RBF() + White(0.5), np.zeros((2, 1)), np.array([1.0, 3.0]))
+    array([0., 2.])
+    """
+    if isinstance(kernel, Sum):
+        return np.concatenate([pull_noise(member, X, w) for member in kernel.members])
+    if not _is_heard(kernel):
+        return np.zeros(len(kernel.log_parameters))
+    slopes: Array = kernel.traced_diagonal(X).pull(w)
+    return (
+        slopes
+        if isinstance(kernel, White)
+        else slopes - silenced(kernel).traced_diagonal(X).pull(w)
+    )
+
+
+def _is_heard(kernel: Kernel) -> bool:
+    """Tell whether there is noise in a kernel."""
+    return any(isinstance(leaf, White) for leaf in kernel._leaves())
 
 
 def noiseless(kernel: Kernel) -> Kernel | None:

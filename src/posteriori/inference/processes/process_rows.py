@@ -19,7 +19,7 @@ import numpy as np
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["ProcessRows", "merge_rows", "refuse_contradictions"]
+__all__ = ["ProcessRows", "borrow_rows", "merge_rows", "refuse_contradictions"]
 
 
 class ProcessRows(NamedTuple):
@@ -117,9 +117,20 @@ def merge_rows(
     )
 
 
+def borrow_rows(X: Array, y: Array) -> ProcessRows:
+    """Return rows by their distinct inputs, without a copy where one column grows from row to row.
+
+    What is borrowed changes with the caller's arrays, so it is not to be kept.
+    """
+    if not _is_sorted(X):
+        return merge_rows(X, y)
+    one, none = (np.broadcast_to(value, len(X)) for value in (1.0, 0.0))
+    return ProcessRows(X, y, one, one, none, 0.0, np.arange(len(X)))
+
+
 def _distinct(X: Array, earlier: ProcessRows | None) -> tuple[IntArray, IntArray]:
     """Return where each distinct input came first, in their order, and which of them each row is."""
-    if X.shape[1] == 1 and np.all(X[1:] > X[:-1]) and earlier is None:
+    if earlier is None and _is_sorted(X):
         return np.arange(len(X)), np.arange(len(X))
     _, first, place = np.unique(X, axis=0, return_index=True, return_inverse=True)
     place = place.reshape(-1)
@@ -130,6 +141,11 @@ def _distinct(X: Array, earlier: ProcessRows | None) -> tuple[IntArray, IntArray
     rank[old] = earlier.place[first[old]]
     rank[~old] = len(earlier.X) + np.arange(np.count_nonzero(~old))
     return first[np.argsort(rank)], rank[place]
+
+
+def _is_sorted(X: Array) -> bool:
+    """Tell whether one column grows from row to row: then all inputs are distinct."""
+    return X.shape[1] == 1 and bool((X[1:] > X[:-1]).all())
 
 
 def refuse_contradictions(rows: ProcessRows, y: Array, noise: Array) -> None:

@@ -13,7 +13,14 @@ from __future__ import annotations
 from posteriori.numerics.compilation import compiled_beside, compiled_into
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["filter_forward_scalar", "filter_many_scalar", "smooth_backward_scalar"]
+__all__ = [
+    "filter_forward_scalar",
+    "filter_many_scalar",
+    "multiply",
+    "sandwich",
+    "smooth_backward_scalar",
+    "step_columns",
+]
 
 
 @compiled_beside
@@ -45,7 +52,7 @@ def filter_forward_scalar(
         if len(views) > 0:
             _look(views[t if len(views) > 1 else 0], mean, cov, seen[t], reaches[t])
         gain = gains[t]
-        _multiply(cov, z, gain)
+        multiply(cov, z, gain)
         spread = variances[0]
         for i in range(size):
             spread += z[i] * gain[i]  # F = zᵀPz + h
@@ -68,8 +75,8 @@ def filter_forward_scalar(
                     cov[i, j] -= taken * gain[j]
         if t < len(y) - 1:
             w = weights[t if len(weights) > 1 else 0]
-            _step_columns(rows, columns, w, mean, work)
-            _sandwich(rows, columns, w, cov, work)
+            step_columns(rows, columns, w, mean, work)
+            sandwich(rows, columns, w, cov, work)
             u = noise_weights[t if len(noise_weights) > 1 else 0]
             for e in range(len(noise_rows)):  # P ← TPTᵀ + Q
                 cov[noise_rows[e], noise_columns[e]] += u[e] * variances[noise_parts[e]]
@@ -115,8 +122,8 @@ def smooth_backward_scalar(
                 fit[part] += u[e] * pull[i, 0] * pull[j, 0]
                 complexity[part] += u[e] * held
             w = weights[t if len(weights) > 1 else 0]
-            _step_columns(columns, rows, w, pull, work)  # r ← Tᵀr
-            _sandwich(columns, rows, w, precision, work)  # N ← TᵀNT
+            step_columns(columns, rows, w, pull, work)  # r ← Tᵀr
+            sandwich(columns, rows, w, precision, work)  # N ← TᵀNT
         if y[t] == y[t]:
             z = emission[t if len(emission) > 1 else 0]
             _absorb_backward(
@@ -141,7 +148,7 @@ def _absorb_backward(
     """Go back over an observation: r ← r + z u with u = v/F − kᵀr, N likewise."""
     size, many = pull.shape
     across = work[0]
-    _multiply(precision, gain, across)
+    multiply(precision, gain, across)
     held = 1.0 / spread
     for i in range(size):
         held += gain[i] * across[i]  # D = 1/F + kᵀNk
@@ -176,11 +183,11 @@ def _look(views: Array, mean: Array, cov: Array, seen: Array, reach: Array) -> N
             seen[v, c] = 0.0
             for i in range(size):
                 seen[v, c] += views[v, i] * mean[i, c]
-        _multiply(cov, views[v], reach[v])
+        multiply(cov, views[v], reach[v])
 
 
 @compiled_into
-def _multiply(cov: Array, z: Array, product: Array) -> None:
+def multiply(cov: Array, z: Array, product: Array) -> None:
     """Pz of a symmetric matrix, row by row, as most entries of z are 0."""
     size = len(z)
     for i in range(size):
@@ -209,7 +216,7 @@ def _correct(
 
 
 @compiled_into
-def _step_columns(
+def step_columns(
     rows: IntArray, columns: IntArray, weights: Array, mean: Array, work: Array
 ) -> None:
     """M ← TM for entries of T."""
@@ -227,7 +234,7 @@ def _step_columns(
 
 
 @compiled_into
-def _sandwich(rows: IntArray, columns: IntArray, weights: Array, cov: Array, work: Array) -> None:
+def sandwich(rows: IntArray, columns: IntArray, weights: Array, cov: Array, work: Array) -> None:
     """P ← TPTᵀ for a symmetric P: twice P ← (TP)ᵀ."""
     size = len(cov)
     for _ in range(2):
