@@ -88,6 +88,11 @@ class SingleLatent:
         self.curve, self.tilt, self.log_shape = curve, tilt, log_shape
         self.frequency, self.singularity = frequency, singularity
 
+    @property
+    def log_concave(self) -> bool:
+        """Whether log densities bend downwards everywhere: these are the likelihoods with a tilt."""
+        return self.tilt is not None
+
     def density(self, x: Array, cov: Array | None = None) -> LinearPredictor:
         """Return the log posterior of weights of rows x (N, N)."""
         zero = np.zeros(x.shape[1])
