@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.inference.predictors.site_predictors import Sites
 from posteriori.inference.processes.dense_process import Moments
 from posteriori.inference.processes.latent.function_mode import (
     covariance_of,
@@ -150,6 +151,7 @@ class LatentObjective:
         self.tol, self.max_iter = tol, max_iter
         self._last: Array | None = None
         self._pull: Array | None = None
+        self._sites: Sites | None = None
 
     def __call__(self, kernel: Kernel) -> tuple[float, Array]:
         alone = isinstance(self.likelihood, SingleLatent) and self.likelihood.log_concave
@@ -171,6 +173,8 @@ class LatentObjective:
         """Return the log evidence and its gradient, and begin there the next time."""
         fit = function.fit
         self._last = fit.function
+        if self.approximation == "ep" and fit.converged:
+            self._sites = fit.sites(self.likelihood.frequency)
         return fit.log_evidence, function.kernel.gradient(self.X, fit.kernel_pull())
 
     def at(self, kernel: Kernel) -> LatentFunction:
@@ -183,6 +187,7 @@ class LatentObjective:
             self.likelihood,
             self.approximation,
             start=self._last,
+            sites=self._sites,
             tol=self.tol,
             max_iter=self.max_iter,
         )
