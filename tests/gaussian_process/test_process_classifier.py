@@ -120,6 +120,23 @@ class TestWhatIsKnown:
         total = sum(np.asarray(one.belief.mean) for one in effects)
         assert np.allclose(total, model.predictor(X).mean)
 
+    @pytest.mark.parametrize("hyperparameters", ["fixed", "integrated"])
+    def test_effects_of_several_classes(self, rows, hyperparameters):
+        """Means add up to those of drawn functions, and so do the deviations of a single summand."""
+        X, _ = rows
+        y = np.digitize(X[:, 0], [-0.5, 0.5])
+        options = {"hyperparameters": hyperparameters, "fixed": ["RBF.scale"]}
+        model = GaussianProcessClassifier(KERNEL, mean="zero", **options).fit(X, y)
+        (whole,) = model.effects(X[:3])
+        drawn = model.sample_functions(X[:3], 4000, random_state=0)
+        error = 5.0 * drawn.std(axis=0) / np.sqrt(4000)
+        assert (np.abs(drawn.mean(axis=0) - whole.belief.mean) < error).all()
+        assert np.allclose(drawn.std(axis=0), whole.belief.std, rtol=0.1)
+        assert np.allclose(np.sum(whole.belief.mean, axis=1), 0.0)
+        parts = GaussianProcessClassifier(KERNEL + 0.5 * Linear(), **FIXED).fit(X, y).effects(X)
+        assert [one.kernel for one in parts] == [None, KERNEL, 0.5 * Linear()]
+        assert all(np.shape(one.belief.mean) == (40, 3) for one in parts)
+
     def test_rows_left_out_are_those_of_a_fit_without_them(self, rows):
         X, y = rows
         options = {"mean": "zero", "approximation": "ep", **FIXED}

@@ -29,7 +29,8 @@ def given(points, **options):
 @every_check(
     [
         SparseGaussianProcessRegressor(1.0 * RBF(5.0) + White(0.1), 50, hyperparameters="fixed"),
-        SparseGaussianProcessRegressor(1.0 * RBF(2.0) + White(0.1), 5, method="fitc"),
+        # as many points as tell a function of ten columns with one scale
+        SparseGaussianProcessRegressor(1.0 * RBF(2.0) + White(0.1), 20, method="fitc"),
     ]
 )
 def test_scikit_learn(estimator, check):
@@ -260,6 +261,19 @@ def test_intervals_cover_what_they_promise():
         inside.append(np.mean((y[100:] > low) & (y[100:] < high)))
     error = np.std(inside) / np.sqrt(len(inside))
     assert abs(np.mean(inside) - 0.9) < 5.0 * error
+
+
+def test_few_points_do_not_make_a_function_noise():
+    """The bound of ten points has a top without any function, to which the usual start leads."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-2.0, 2.0, size=(300, 2))
+    y = 4.0 + np.sin(2.0 * X[:, 0]) * X[:, 1] + 0.2 * rng.normal(size=len(X))
+    model = SparseGaussianProcessRegressor(inducing=10).fit(X, y)
+    noise = (
+        -0.5 * len(y) * (np.log(2.0 * np.pi * y.var()) + 1.0)
+    )  # ln p of the best without a function
+    assert float(model.log_evidence_) > noise + 200.0
+    assert model.score(X, y) > 0.9
 
 
 class TestSearchOnSomeRows:

@@ -100,16 +100,21 @@ class ProcessBelief(NamedTuple):
 
     def _mixed(self, moments: list[Moments]) -> Any:
         means = np.stack([one.mean for one in moments], axis=-1)  # (M, Q, K)
-        variances = np.stack([one.variance for one in moments], axis=-1)[:, None, :]
+        variances = np.stack([one.variance for one in moments], axis=-1)
+        if variances.ndim < 3:  # one for all outputs
+            variances = variances[:, None, :]
         if self.flat:
             means, variances = means[:, 0], variances[:, 0]
         if len(moments) == 1:
             return Normal(means[..., 0], variance=variances[..., 0])
         return Mixture(self.weights, Normal(means, variance=variances))
 
-    def effects(self, X: Array) -> list[Effect]:
-        """Return what is believed of the mean, if there is one, and of each summand."""
-        each = [process.effects(X) for process in self.processes]
+    def effects(self, X: Array, *asked: Any) -> list[Effect]:
+        """Return what is believed of the mean, if there is one, and of each summand.
+
+        Further arguments say what of these each process is asked for.
+        """
+        each = [process.effects(X, *asked) for process in self.processes]
         own = summands(self.kernels[0])
         parts: list[Kernel | None] = [*[None] * (len(each[0]) - len(own)), *own]
         tiny = np.finfo(float).tiny

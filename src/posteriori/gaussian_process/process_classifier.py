@@ -329,11 +329,14 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
     def effects(self, X: Any) -> list[Effect]:
         """Return what is believed of the mean, if there is one, and of each summand of the kernel.
 
-        Of two classes. Means add up to that of the function; the beliefs depend on each other.
+        Of two classes beliefs of N values, of more (N, K): of the functions of the classes, whose sum is 0 and
+        whose softmax are the probabilities. Means add up to that of the function; the beliefs depend on each
+        other.
         """
         x = self._inputs(X)
-        self._require_one_function()
-        return self._belief.effects(x)
+        if len(self.classes_) == 2:
+            return self._belief.effects(x)
+        return self._belief._replace(flat=False).effects(x, contrasts(len(self.classes_)))
 
     @available_if(kernel_is_kept)
     def leave_one_out_log_density(self, X: Any, y: Any) -> Array:

@@ -80,7 +80,8 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         How many points tell the function, chosen among the rows where it is least known, or the points.
     method : {"variational", "fitc"}
         "variational": a lower bound of the evidence that rises with every point. "fitc": the evidence
-        of a process with independent noise where the points leave the function open; it can be too high.
+        of a process with independent noise where the points leave the function open; it can be too high,
+        and the noise of the kernel then ends too low. The bound's search begins at FITC's end as well.
     hyperparameters : {"type-II", "fixed", "integrated"}
         "type-II": the kernel of highest evidence. "fixed": the kernel as it is. "integrated": parameters
         weighed by how probable they are, with the priors of :class:`GaussianProcessRegressor`, for the
@@ -220,7 +221,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         first = solve(kernel)
         model, fitc = first.model, self.method == "fitc"
         evidence = sparse_evidence(rows, model.mean, fitc, model.absolute)
-        bounds = default_bounds(kernel, rows.x, rows.y - model.mean.center)
+        bounds = default_bounds(kernel, rows.x, rows.y - model.mean.center, rows.frequency)
         found = integrate_parameters(
             lambda one: evidence(one, model.points)[:2],
             solve,
@@ -296,7 +297,8 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
     def _kernel(self, rows: Rows) -> Kernel:
         if self.kernel is None:
             smooth = 1.0 * RBF(np.ones(rows.x.shape[1])) + White()
-            usual = default_bounds(smooth, rows.x, rows.y - rows.y.mean())
+            around = rows.y - np.average(rows.y, weights=rows.frequency)
+            usual = default_bounds(smooth, rows.x, around, rows.frequency)
             return smooth.with_log_parameters(usual.center)
         if not isinstance(self.kernel, Kernel):
             raise TypeError(
@@ -316,7 +318,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         mean = mean_effects(self.mean, rows.x, rows.y, rows.frequency)
         search = partial(
             self._search,
-            bounds=default_bounds(kernel, rows.x, rows.y - mean.center),
+            bounds=default_bounds(kernel, rows.x, rows.y - mean.center, rows.frequency),
             fixed=kernel.parameter_names if self.hyperparameters == "fixed" else self.fixed,
             tol=0.0 if self.search_rows is None else SEARCH_TOL,
         )
@@ -325,9 +327,13 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             part = rows.part(some_rows(len(rows.x), self.search_rows))
             few = part.part(some_rows(len(part.x), max(self.search_rows // _SHARE, 2)))
             kernel = search(_exact_evidence(few, mean, absolute), kernel).kernel
-        evidence = sparse_evidence(part, mean, self.method == "fitc", absolute)
+        evidence, fitc = (
+            sparse_evidence(part, mean, method, absolute)
+            for method in (self.method == "fitc", True)
+        )
+        scout = None if self.method == "fitc" or self.hyperparameters == "fixed" else fitc
         found, points = learn_sparse(
-            kernel, wanted, evidence, search, rows.x, move=bool(self.move_points)
+            kernel, wanted, evidence, search, rows.x, move=bool(self.move_points), scout=scout
         )
         self._warn_unless_found(found)
         kept = kernel if self.hyperparameters == "fixed" else found.kernel

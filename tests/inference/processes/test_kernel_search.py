@@ -4,7 +4,7 @@ from scipy.stats import multivariate_normal
 
 from posteriori.inference.processes.kernel_search import maximize_evidence, some_rows
 from posteriori.inference.processes.search_bounds import default_bounds
-from posteriori.kernels import RBF, Cosine, Kernel, Linear, Matern, Periodic, White
+from posteriori.kernels import RBF, Cosine, Kernel, Linear, Matern, Periodic, Polynomial, White
 from tests.kernels.kernel_cases import CASES
 
 
@@ -164,3 +164,13 @@ def test_some_rows_are_at_equal_steps_and_no_more_than_asked_for():
         assert len(some) <= most
         assert len(set(np.diff(some))) <= 1
     assert len(np.arange(7)[some_rows(7, None)]) == 7
+
+
+def test_bounds_of_weighted_rows_are_those_of_repeated_rows():
+    rng = np.random.default_rng(4)
+    X, y, times = rng.standard_normal((9, 2)), rng.standard_normal(9), rng.integers(1, 4, 9)
+    k = 2.0 * RBF([1.0, 2.0]) * Polynomial(2, 1.0) + Periodic(1.0) + White()
+    weighted = default_bounds(k, X, y, times.astype(float))
+    repeated = default_bounds(k, np.repeat(X, times, axis=0), np.repeat(y, times))
+    assert np.allclose(weighted, repeated, rtol=1e-12)
+    assert not np.allclose(weighted, default_bounds(k, X, y))

@@ -29,6 +29,9 @@ __all__ = [
     "pull_lower",
 ]
 
+#: Blocks of rows at least: of b blocks 1/b of the pairs is looked at in vain.
+_LEAST_BLOCKS = 4
+
 #: Pairs of points from which on a second thread pays.
 _WORTH_THREADS = 1 << 17
 
@@ -97,7 +100,7 @@ class GramFactor(NamedTuple):
 
 
 def lower_gram(kernel: Kernel, X: Array, diagonal: Array) -> Array:
-    """Return k(xₙ, x_m) below the diagonal and what is given on it, (N, N); 0 or nothing above.
+    """Return k(xₙ, x_m) below the diagonal and what is given on it, (N, N); finite numbers above.
 
     Raises
     ------
@@ -110,7 +113,7 @@ def lower_gram(kernel: Kernel, X: Array, diagonal: Array) -> Array:
         n * n,
         "use fewer rows, or SparseGaussianProcessRegressor",
     )
-    gram = np.empty((n, n))
+    gram = np.zeros((n, n))  # 0 above costs nothing, and numbers that were there could overflow
 
     def fill(rows: slice) -> None:
         gram[rows, : rows.stop] = kernel.evaluate(X[rows], X[: rows.stop])
@@ -182,8 +185,7 @@ def pull_lower(kernel: Kernel, X: Array, C: Array, inverse: Array, q: float) -> 
         # half of the pairs, which count twice: ½ + ½
         block = C[rows] @ C[: rows.stop].T
         block -= q * inverse[rows, : rows.stop]
-        square = block[:, rows.start :]
-        square[np.triu_indices(len(square))] = 0.0
+        block[:, rows.start :] = np.tril(block[:, rows.start :], -1)
         return kernel.traced(X[rows], X[: rows.stop]).pull(block)
 
     total: Array = sum(_share_triangle(add_up, len(X)), np.zeros(len(kernel.log_parameters)))
@@ -192,7 +194,7 @@ def pull_lower(kernel: Kernel, X: Array, C: Array, inverse: Array, q: float) -> 
 
 def _share_triangle(work: Callable[[slice], Any], n: int) -> list[Any]:
     """Return what a function says of blocks of rows, long and short rows shared evenly among threads."""
-    step = rows_per_block(n, IN_CACHE)
+    step = min(rows_per_block(n, IN_CACHE), -(-n // _LEAST_BLOCKS) or 1)
     blocks = [slice(first, min(first + step, n)) for first in range(0, n, step)]
     pairs = [{i, len(blocks) - 1 - i} for i in range((len(blocks) + 1) // 2)]
 

@@ -59,11 +59,17 @@ class SearchBounds(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What a kernel sees: points, the variance that it is to explain, and the share of each point in it."""
+    """What a kernel sees: points, how often each counts, the variance to explain, and each point's share in it."""
 
     X: Array
+    weight: Array
     variance: float
     share: Array
+
+    @property
+    def count(self) -> float:
+        """How many points there are; bounds of fewer than ten are those of ten."""
+        return max(float(self.weight.sum()), 10.0)
 
     @property
     def ranges(self) -> Array:
@@ -73,17 +79,19 @@ class _Seen(NamedTuple):
 
     def variance_of_categories(self, count: int) -> Array:
         """Return what is to be explained of each category, whose codes are the only column, (Q,)."""
-        shares = [self.share[self.X[:, 0] == code] for code in range(count)]
+        of = [self.X[:, 0] == code for code in range(count)]
+        shares = [_mean(self.share[at], self.weight[at]) if at.any() else 0.0 for at in of]
         # of targets that are all 0, or not there, nothing is known
-        each = [(float(share.mean()) if share.size else 0.0) or 1.0 for share in shares]
-        return self.variance * np.array(each)
+        return self.variance * np.array([share or 1.0 for share in shares])
 
 
 #: Least, usual and largest logarithm of a value, and the standard deviation of that logarithm.
 _Told = tuple[Any, Any, Any, float]
 
 
-def default_bounds(kernel: Kernel, X: Array, y: Array) -> SearchBounds:
+def default_bounds(
+    kernel: Kernel, X: Array, y: Array, frequency: Array | None = None
+) -> SearchBounds:
     """Return bounds from the data, wide enough to hold what the kernel says itself.
 
     Parameters
@@ -92,6 +100,8 @@ def default_bounds(kernel: Kernel, X: Array, y: Array) -> SearchBounds:
     X : (N, D)
     y : (N,) or (N, Q)
         Targets around 0, or numbers of the size of a function that is not seen; NaN is left out.
+    frequency : (N,), optional
+        How often each row counts.
 
     Examples
     --------
@@ -100,10 +110,15 @@ def default_bounds(kernel: Kernel, X: Array, y: Array) -> SearchBounds:
     >>> np.exp(bounds.low), np.exp(bounds.high)
     (array([4.e-02, 1.e-08]), array([4000.,  100.]))
     """
-    square = float(np.nanmean(np.square(y))) if np.isfinite(y).any() else 0.0
+    weight = np.ones(len(X)) if frequency is None else frequency
+    squares = np.square(np.asarray(y, dtype=np.float64)).reshape(len(X), -1)
+    there = np.isfinite(squares)
+    times = (there.T * weight).T
+    square = _mean(squares[there], times[there]) if there.any() else 0.0
     variance = square if square > 0 else 1.0
-    each = np.square(np.asarray(y, dtype=np.float64)).reshape(len(X), -1).mean(axis=1) / variance
-    seen = _Seen(np.asarray(X, dtype=np.float64), variance, np.where(np.isnan(each), 1.0, each))
+    each = squares.mean(axis=1) / variance
+    x = np.asarray(X, dtype=np.float64)
+    seen = _Seen(x, weight, variance, np.where(np.isnan(each), 1.0, each))
     low, center, high, spread = np.array(_walk(kernel, seen)).reshape(-1, 4).T
     own = kernel.log_parameters
     return SearchBounds(np.minimum(low, own), np.maximum(high, own), center, spread)
@@ -147,7 +162,11 @@ def _walk(kernel: Kernel, seen: _Seen) -> list[_Told]:
 
 def _size(kernel: Kernel, seen: _Seen) -> float:
     """Return the mean of k(x, x) over some points, 1 where it is 0."""
-    return float(kernel.diagonal(seen.X[:1000]).mean()) or 1.0
+    return _mean(kernel.diagonal(seen.X[:1000]), seen.weight[:1000]) or 1.0
+
+
+def _mean(values: Array, weight: Array) -> float:
+    return float(np.average(values, weights=weight))
 
 
 def _simple(kernel: Kernel, name: str, seen: _Seen) -> list[_Told]:
@@ -172,18 +191,18 @@ def _length(seen: _Seen, count: int) -> _Told:
     ranges = seen.ranges if count > 1 or columns == 1 else np.linalg.norm(seen.ranges)
     # distances between points grow with √D: so does what is usual
     usual = 0.25 * ranges * (np.sqrt(columns) if count > 1 else 1.0)
-    return 0.1 * ranges / max(len(seen.X), 10), usual, 1e3 * ranges, _CLOSE
+    return 0.1 * ranges / seen.count, usual, 1e3 * ranges, _CLOSE
 
 
 def _period(seen: _Seen, _: int) -> _Told:
     """Two gaps at least; the usual one is seen three times."""
     reach = float(np.ptp(seen.X.sum(axis=1))) or 1.0
-    return 2.0 * reach / max(len(seen.X), 10), reach / 3.0, 10.0 * reach, _CLOSE
+    return 2.0 * reach / seen.count, reach / 3.0, 10.0 * reach, _CLOSE
 
 
 def _sum_of_squares(seen: _Seen, _: int) -> _Told:
     """An offset of xᵀz is as large as that is."""
-    usual = float(np.mean(np.einsum("nd,nd->n", seen.X, seen.X))) or 1.0
+    usual = _mean(np.einsum("nd,nd->n", seen.X, seen.X), seen.weight) or 1.0
     return 1e-6 * usual, usual, 1e6 * usual, _VAGUE
 
 

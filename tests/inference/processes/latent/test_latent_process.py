@@ -141,6 +141,24 @@ def test_a_start_that_is_near_changes_nothing():
     assert np.isclose(cold.log_evidence, warm.log_evidence, atol=1e-8)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_sites_of_a_kernel_that_is_near_lead_to_the_same_belief(classes):
+    rng = np.random.default_rng(2)
+    X, times = rng.normal(size=(12, 1)), rng.integers(1, 3, 12).astype(float)
+    codes = np.digitize(X[:, 0], [-0.5, 0.5][: classes - 1])
+    likelihood = SoftmaxLatent(codes, 3, times)
+    if classes == 2:
+        likelihood = single("logistic", 2.0 * codes - 1.0, times)
+    other = fit_latent(KERNEL(X), likelihood, "ep")
+    gram = 1.3 * KERNEL(X)
+    cold = fit_latent(gram, likelihood, "ep")
+    for sites in (other.sites(times), cold.sites(times)):
+        warm = fit_latent(gram, likelihood, "ep", sites=sites)
+        assert np.isclose(warm.log_evidence, cold.log_evidence, atol=1e-8)
+        assert np.allclose(warm.function, cold.function, atol=1e-6)
+    assert warm.n_iter < cold.n_iter  # its own sites are the end
+
+
 def test_sites_need_moments():
     with pytest.raises(ValueError, match="log-concave"):
         fit_latent(KERNEL(POINTS), SingleLatent(logistic_curve(SIGN)), "ep")

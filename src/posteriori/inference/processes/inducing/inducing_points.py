@@ -21,6 +21,10 @@ __all__ = ["choose_points"]
 #: A variance that is so small a share of the largest is rounding.
 _KNOWN = 1e-10
 
+#: Variances that differ by less than this share of the largest are equal: their last digits hang on the order
+#: of rows.
+_TIED = 1e-12
+
 #: So many times the numbers that are held at a time are candidates' columns.
 _HELD = 8
 
@@ -28,7 +32,9 @@ _HELD = 8
 def choose_points(signal: Kernel, X: Array, number: int) -> Array:
     """Return rows of X at which a function is told best, (M, D); fewer where these tell all of it.
 
-    Of tables so long that their columns would fill memory, rows at equal steps are looked at.
+    Of rows that are equally unknown the first in the order of their columns is taken: the choice hangs neither
+    on the order of rows nor on repeated ones. Of tables so long that columns of the factor would fill memory,
+    rows at equal steps of that order are looked at.
 
     Parameters
     ----------
@@ -49,13 +55,13 @@ def choose_points(signal: Kernel, X: Array, number: int) -> Array:
     array([0. , 5. , 2.5])
     """
     most = max(rows_per_block(number, _HELD * IN_MEMORY), number)
-    x = X[:: -(-len(X) // most)]
+    x = X[np.lexsort(X.T[::-1])[:: -(-len(X) // most)]]
     number = min(number, len(x))
     left = np.array(signal.traced_diagonal(x).value)  # Var[f | what is chosen]
-    known = _KNOWN * float(left.max())
+    known, tied = _KNOWN * float(left.max()), _TIED * float(left.max())
     columns, places = np.zeros((number, len(x))), []
     for m in range(number):
-        place = int(np.argmax(left))
+        place = int(np.argmax(left >= left.max() - tied))
         if m and left[place] <= known:
             break
         column = signal.evaluate(x, x[place : place + 1])[:, 0]

@@ -1,8 +1,12 @@
 r"""A process of many rows, told at a few points: learning the kernel and the points, and adding rows.
 
-Points are chosen where the function is least known, the kernel is searched for by the bound, and points are
-chosen anew under the kernel that was found. They can be moved uphill as well. For a given kernel and points
-everything that is learned from rows is a sum over them.
+Points are chosen where the function is least known, the kernel is searched for by the evidence that they give,
+and points are chosen anew under the kernel that was found. They can be moved uphill as well.
+
+Few points leave much open, and the bound then has a top at which all of it is noise, to which starts with
+short scales lead. FITC's evidence does not charge for what is left open: its top is a further start.
+
+For a given kernel and points everything that is learned from rows is a sum over them.
 """
 
 from __future__ import annotations
@@ -46,9 +50,6 @@ _KNOWN = 1e-12
 
 #: Most evaluations while points move.
 _MOST = 60
-
-#: Rounds of choosing points and searching for the kernel; the second begins near its end.
-_ROUNDS = 2
 
 
 class SparseProcess(NamedTuple):
@@ -191,6 +192,7 @@ def learn_sparse(
     X: Array,
     *,
     move: bool,
+    scout: Callable[[Kernel, Array], Any] | None = None,
 ) -> tuple[SearchedKernel, Array]:
     """Return the kernel of highest evidence, and its points.
 
@@ -208,20 +210,34 @@ def learn_sparse(
         What points are chosen from.
     move : bool
         Whether points move uphill.
+    scout : callable, optional
+        Another such evidence, from whose kernel and points the search begins once more.
     """
-    best: tuple[SearchedKernel, Array] | None = None
-    for _ in range(1 if isinstance(points, np.ndarray) and not move else _ROUNDS):
-        if isinstance(points, np.ndarray):
-            chosen = points if best is None else move_points(best[0].kernel, best[1], evidence)
-        else:
-            chosen = choose_points(silenced(kernel), X, points)
-            chosen = move_points(kernel, chosen, evidence) if move and best else chosen
-        found = search(partial(_objective, evidence, chosen), kernel)
-        if best is None or found.log_evidence > best[0].log_evidence:
-            best = found, chosen
-        kernel = found.kernel
-    assert best is not None  # there is at least one round
-    return best
+    given = isinstance(points, np.ndarray)
+
+    def choose(one: Kernel) -> Array:
+        return points if given else choose_points(silenced(one), X, points)  # type: ignore[return-value, arg-type]
+
+    def climb(one: Kernel, chosen: Array) -> tuple[SearchedKernel, Array]:
+        return search(partial(_objective, evidence, chosen), one), chosen
+
+    tops = [climb(kernel, choose(kernel))]
+    n_iter = 0
+    if scout is not None and tops[0][0].converged:  # else someone has ended it
+        seen, chosen = learn_sparse(kernel, points, scout, search, X, move=False)
+        tops.append(climb(seen.kernel, chosen))
+        n_iter = seen.n_iter
+    if (move or not given) and all(found.converged for found, _ in tops):
+        # points anew under the kernel that was found: this begins near its end
+        last, chosen = _best(tops)
+        anew = last.kernel, chosen if given else choose(last.kernel)
+        tops.append(climb(last.kernel, move_points(*anew, evidence) if move else anew[1]))
+    best, chosen = _best(tops)
+    return best._replace(n_iter=n_iter + sum(found.n_iter for found, _ in tops)), chosen
+
+
+def _best(tops: list[tuple[SearchedKernel, Array]]) -> tuple[SearchedKernel, Array]:
+    return max(tops, key=lambda top: top[0].log_evidence)
 
 
 def move_points(kernel: Kernel, points: Array, evidence: Callable[..., Any]) -> Array:

@@ -47,6 +47,7 @@ class LatentLikelihood(Protocol):
     """Targets of N rows given M predictors of each."""
 
     size: int
+    frequency: Array | None
 
     def density(self, x: Array, cov: Array | None = None) -> LogDensity:
         """Return the log posterior of weights of rows (N, N), averaged over a covariance if one is given."""
@@ -54,8 +55,11 @@ class LatentLikelihood(Protocol):
     def bends(self, eta: Array, spread: Array | None = None) -> Bends:
         """Return derivatives at predictors (N, M), means over their covariances (N, M, M) if given."""
 
-    def sites(self, x: Array, mean: Array, cov: Array) -> tuple[SitePredictors, Tilt, Sites]:
-        """Return rows, moments and first sites for expectation propagation, near a belief."""
+    def tilted_rows(self, x: Array) -> tuple[SitePredictors, Tilt]:
+        """Return rows and their moments for expectation propagation."""
+
+    def first_sites(self, x: Array, mean: Array, cov: Array) -> Sites:
+        """Return the sites that expectation propagation begins with near a belief."""
 
 
 class SingleLatent:
@@ -88,6 +92,11 @@ class SingleLatent:
         self.curve, self.tilt, self.log_shape = curve, tilt, log_shape
         self.frequency, self.singularity = frequency, singularity
 
+    @property
+    def log_concave(self) -> bool:
+        """Whether log densities bend downwards everywhere: these are the likelihoods with a tilt."""
+        return self.tilt is not None
+
     def density(self, x: Array, cov: Array | None = None) -> LinearPredictor:
         """Return the log posterior of weights of rows x (N, N)."""
         zero = np.zeros(x.shape[1])
@@ -112,15 +121,18 @@ class SingleLatent:
         log_z = self.tilt(mean, variance)[0]
         return float(log_z.sum() if self.frequency is None else self.frequency @ log_z)
 
-    def sites(self, x: Array, mean: Array, cov: Array) -> tuple[SitePredictors, Tilt, Sites]:
-        """Return what expectation propagation begins with: the curvature at the mean."""
+    def tilted_rows(self, x: Array) -> tuple[SitePredictors, Tilt]:
+        """Return rows and their moments; a likelihood that is not log-concave has none."""
         if self.tilt is None:
             raise ValueError(
                 "expectation propagation needs a log-concave likelihood; use approximation='laplace'"
             )
+        return SinglePredictor(x, self.frequency), self.tilt
+
+    def first_sites(self, x: Array, mean: Array, cov: Array) -> Sites:
+        """Return what expectation propagation begins with: the curvature at the mean."""
         eta = x @ mean
-        start = curvature_sites(self._plain(None)(eta, 0.0, _ALL), eta)
-        return SinglePredictor(x, self.frequency), self.tilt, start
+        return curvature_sites(self._plain(None)(eta, 0.0, _ALL), eta)
 
     def _plain(self, variance: Array | None) -> Likelihood:
         """Return the curve at the shape, without derivatives in it; with variances its mean over these."""
@@ -165,7 +177,10 @@ class SoftmaxLatent:
         _, slope = likelihood.value_and_slope(eta)
         return Bends(f[:, None] * slope, f[:, None, None] * likelihood.curvature(eta))
 
-    def sites(self, x: Array, mean: Array, cov: Array) -> tuple[SitePredictors, Tilt, Sites]:
+    def tilted_rows(self, x: Array) -> tuple[SitePredictors, Tilt]:
+        """Return rows and their moments."""
+        return SeveralPredictors(x, self.size, self.frequency), softmax_tilt(self.codes)
+
+    def first_sites(self, x: Array, mean: Array, cov: Array) -> Sites:
         """Return what expectation propagation begins with: mean slopes and curvatures over a belief."""
-        start = softmax_sites(*contrast_moments(x, mean, cov, self.size), self.codes)
-        return SeveralPredictors(x, self.size, self.frequency), softmax_tilt(self.codes), start
+        return softmax_sites(*contrast_moments(x, mean, cov, self.size), self.codes)

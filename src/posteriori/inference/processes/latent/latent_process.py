@@ -23,6 +23,7 @@ import numpy as np
 from posteriori.inference.predictors.expectation_propagation import fit_sites
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.inference.predictors.normal_bound import fit_normal_bound
+from posteriori.inference.predictors.site_predictors import Sites
 from posteriori.inference.predictors.weight_belief import WeightBelief, evidence_at
 from posteriori.inference.processes.latent.latent_likelihoods import (
     Bends,
@@ -132,6 +133,14 @@ class LatentFit(NamedTuple):
         v = s / np.maximum(1.0 - s * once * self.bends.curvature[:, 0, 0], _KNOWN)
         return self.function[:, 0] - v * once * self.bends.slope[:, 0], v
 
+    def sites(self, frequency: Array | None = None) -> Sites:
+        """Return the sites of expectation propagation: T and ν = a + T E f of one of a row's copies."""
+        n, f = len(self.lower), np.ones(len(self.lower)) if frequency is None else frequency
+        precision = self.bends.curvature / f[:, None, None]
+        shift = self.bends.slope / f[:, None] + np.einsum("ncd,nd->nc", precision, self.function)
+        alone = shift.shape[1] == 1
+        return Sites(precision.reshape(n), shift.reshape(n)) if alone else Sites(precision, shift)
+
     def standing_evidence(self, likelihood: SingleLatent, approximation: str) -> float:
         r"""Return what, with this belief, has the slope of the evidence in the shape of a likelihood.
 
@@ -177,6 +186,7 @@ def fit_latent(
     approximation: str = "laplace",
     *,
     start: Array | None = None,
+    sites: Sites | None = None,
     tol: float = 1e-8,
     max_iter: int = 200,
 ) -> LatentFit:
@@ -190,6 +200,8 @@ def fit_latent(
     approximation : {"laplace", "ep", "variational"}
     start : (N, M), optional
         Where the function may be, such as with a kernel that is near.
+    sites : Sites, optional
+        Where expectation propagation begins, such as those of a kernel that is near.
     tol : float
         Steps below so many standard deviations end it.
     max_iter : int
@@ -203,6 +215,10 @@ def fit_latent(
     if start is not None:
         first = scipy_linalg.solve_triangular(lower, start, lower=True).T.ravel()
     limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
+    if approximation == "ep" and sites is not None:
+        near = _sites_from(lower, likelihood, sites, limits)
+        if near is not None:
+            return near._replace(jitter=jitter)
     mode = find_mode(likelihood.density(lower), first, **limits)
     if approximation == "laplace":
         fit = _laplace(lower, likelihood, mode)
@@ -252,7 +268,26 @@ def _sites(
     if likelihood.size > 1:  # cavities of flat sites at a far mode would be too wide
         few = {**limits, "max_iter": _FEW}
         near = fit_normal_bound(lambda cov: likelihood.density(lower, cov), mode, one, **few)
-    predictors, tilt, start = likelihood.sites(lower, near.mean, near.cov)
+    start = likelihood.first_sites(lower, near.mean, near.cov)
+    return _propagate(lower, likelihood, start, limits)
+
+
+def _sites_from(
+    lower: Array, likelihood: LatentLikelihood, sites: Sites, limits: dict[str, Any]
+) -> LatentFit | None:
+    """Return where given sites lead, None where that is nowhere."""
+    try:
+        fit = _propagate(lower, likelihood, sites, limits)
+    except (ValueError, np.linalg.LinAlgError):
+        return None
+    return fit if fit.converged else None
+
+
+def _propagate(
+    lower: Array, likelihood: LatentLikelihood, start: Sites, limits: dict[str, Any]
+) -> LatentFit:
+    predictors, tilt = likelihood.tilted_rows(lower)
+    one = np.ones(len(lower) * likelihood.size)
     belief, sites = fit_sites(predictors, tilt, one, 0.0 * one, start=start, **limits)
     eta, _ = belief.several_predictors(lower, likelihood.size)
     f = predictors.frequency  # type: ignore[attr-defined]

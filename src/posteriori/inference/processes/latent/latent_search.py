@@ -10,8 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.inference.predictors.site_predictors import Sites
 from posteriori.inference.processes.dense_process import Moments
-from posteriori.inference.processes.latent.latent_likelihoods import LatentLikelihood
+from posteriori.inference.processes.latent.function_mode import (
+    covariance_of,
+    find_function,
+    score_function,
+)
+from posteriori.inference.processes.latent.latent_likelihoods import LatentLikelihood, SingleLatent
 from posteriori.inference.processes.latent.latent_process import LatentFit, fit_latent
 from posteriori.inference.processes.latent.target_families import TargetFamily
 from posteriori.inference.processes.mean_effects import MeanEffects
@@ -90,17 +96,30 @@ class LatentFunction(NamedTuple):
         cov = self.fit.covariance(self._cross(X), self.kernel(X, X) + columns @ columns.T)
         return 0.5 * (cov + cov.T)
 
-    def effects(self, X: Array) -> list[Moments]:
-        """Return moments of the mean, if there is one, and of each summand of the kernel."""
-        found, columns = [], self.mean.columns(X)
+    def effects(self, X: Array, turn: Array | None = None) -> list[Moments]:
+        """Return moments of the mean, if there is one, and of each summand of the kernel.
+
+        Parameters
+        ----------
+        X : (S, D)
+        turn : (K, M), optional
+            What is asked of M predictors: means and variances (S, K) of these sums; (S, 1) and (S,) of the
+            only predictor without it.
+        """
+        columns = self.mean.columns(X)
+        found = []
         if columns.shape[1]:
             cross = self.mean.columns(self.X) @ columns.T
             mean, spread = self.fit.moments(cross, np.einsum("np,np->n", columns, columns))
-            found.append(Moments(self.mean.center + mean, spread[:, 0, 0]))
+            found.append((self.mean.center + mean, spread))
         for part in summands(self.kernel):
-            mean, spread = self.fit.moments(part(self.X, X), part.diagonal(X))
-            found.append(Moments(mean, spread[:, 0, 0]))
-        return found
+            found.append(self.fit.moments(part(self.X, X), part.diagonal(X)))
+        if turn is None:
+            return [Moments(mean, spread[:, 0, 0]) for mean, spread in found]
+        return [
+            Moments(mean @ turn.T, np.einsum("kc,scd,kd->sk", turn, spread, turn))
+            for mean, spread in found
+        ]
 
 
 class LatentObjective:
@@ -131,14 +150,31 @@ class LatentObjective:
         self.X, self.likelihood, self.mean, self.approximation = X, likelihood, mean, approximation
         self.tol, self.max_iter = tol, max_iter
         self._last: Array | None = None
+        self._pull: Array | None = None
+        self._sites: Sites | None = None
 
     def __call__(self, kernel: Kernel) -> tuple[float, Array]:
+        alone = isinstance(self.likelihood, SingleLatent) and self.likelihood.log_concave
+        if self.approximation == "laplace" and alone:
+            return self._score_mode(kernel)
         return self.score(self.at(kernel))
+
+    def _score_mode(self, kernel: Kernel) -> tuple[float, Array]:
+        """Return Laplace's evidence and its gradient from the mode alone."""
+        assert isinstance(self.likelihood, SingleLatent)
+        gram = covariance_of(kernel, self.X, self.mean)
+        mode = find_function(
+            gram, self.likelihood, self._pull, tol=self.tol, max_iter=self.max_iter
+        )
+        self._pull, self._last = mode.a, mode.function[:, None]
+        return mode.log_evidence, score_function(mode, gram, kernel, self.X, self.likelihood)
 
     def score(self, function: LatentFunction) -> tuple[float, Array]:
         """Return the log evidence and its gradient, and begin there the next time."""
         fit = function.fit
         self._last = fit.function
+        if self.approximation == "ep" and fit.converged:
+            self._sites = fit.sites(self.likelihood.frequency)
         return fit.log_evidence, function.kernel.gradient(self.X, fit.kernel_pull())
 
     def at(self, kernel: Kernel) -> LatentFunction:
@@ -151,6 +187,7 @@ class LatentObjective:
             self.likelihood,
             self.approximation,
             start=self._last,
+            sites=self._sites,
             tol=self.tol,
             max_iter=self.max_iter,
         )
@@ -225,6 +262,8 @@ class ShapedObjective:
         self.engine = LatentObjective(X, start, mean, approximation, tol=tol, max_iter=max_iter)
 
     def __call__(self, model: TargetModel) -> tuple[float, Array]:
+        if not model.phi.size:
+            return self.engine(model.kernel)
         function = self.at(model)
         value, slope = self.engine.score(function)
         return value, np.append(slope, self._slopes(function.fit, model.phi))
