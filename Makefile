@@ -75,8 +75,9 @@ unit: $(VENV)/.dev
 	@find .cache/numba -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2>/dev/null || true
 	$(call step,unit,pytest without the slow tests$(if $(ROOM), of $(ROOM) and the rooms above it),paths=$$($(BIN)/python tools/rooms.py $(ROOM)) && $(PYTEST) -m 'not slow' --room-budget 30 $$paths)
 
+# Only files that use the mark: to collect all others takes longer than many of these tests.
 blas: $(VENV)/.dev
-	$(call step,blas,pytest: rank and digits under other OpenBLAS kernels,$(BIN)/python tools/under_other_kernels.py $(PYTEST) -m 'blas and not slow')
+	$(call step,blas,pytest: rank and digits under other OpenBLAS kernels,$(BIN)/python tools/under_other_kernels.py $(PYTEST) -m 'blas and not slow' $$(grep -rl 'mark\.blas' tests --include='test_*.py'))
 
 test-blas: $(VENV)/.dev
 	$(call step,test-blas,pytest under other OpenBLAS kernels,$(BIN)/python tools/under_other_kernels.py $(PYTEST) -m 'not slow')

@@ -1,11 +1,14 @@
 """Small tables of mixed columns, and analyses of them that several tests look at."""
 
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 
 from posteriori.analysis import Analysis, analyze
+from posteriori.analysis.fitting import preparation
+from posteriori.selection import cross_validation
 
 INPUTS = ["x", "when", "colour", "flag"]
 
@@ -39,17 +42,33 @@ def mixed_table(rows: int = 80, seed: int = 0) -> pd.DataFrame:
 
 @cache
 def long_analysis_of(target: str, task: str = "auto") -> Analysis:
-    """Return all models of a table so long that it is learned from in parts."""
-    return analyze(mixed_table(4200)[[*INPUTS, target]], target, task=task, folds=2, jobs=1)
+    """Return all models of a table that is learned from in parts: of few rows, since parts are small."""
+    with (
+        patch.object(cross_validation, "_FIT_PART", 64),
+        patch.object(preparation, "_PART", 64),
+    ):
+        return analyze(mixed_table(200)[[*INPUTS, target]], target, task=task, folds=2, jobs=1)
 
 
 @cache
-def analysis_of(target: str, task: str = "auto", asked: str = "") -> Analysis:
-    """Return all models of one target of the table, or one that is asked for, in few folds.
+def long_lines() -> Analysis:
+    """Return linear models of a table that is long indeed."""
+    return analyze(
+        mixed_table(4200)[[*INPUTS, "positive"]],
+        "positive",
+        models=["linear", "log-linear"],
+        folds=2,
+        jobs=1,
+    )
+
+
+@cache
+def analysis_of(target: str, task: str = "auto", *asked: str) -> Analysis:
+    """Return all models of one target of the table, or those that are asked for, in few folds.
 
     The target "zeros" has them for half of the counts.
     """
     table = mixed_table()
     table = table.assign(zeros=(table["count"] + 1) * (np.arange(len(table)) % 2))
-    models = [asked] if asked else None
+    models = asked or None
     return analyze(table[[*INPUTS, target]], target, task=task, models=models, folds=2, jobs=1)

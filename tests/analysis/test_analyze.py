@@ -168,7 +168,7 @@ def test_predictions_keep_the_index_of_the_table():
 
 
 def test_class_probabilities_sum_to_one():
-    found = analysis_of("five", "classification")
+    found = analysis_of("five", "classification", "class frequencies", "logistic")
     predicted = found.model.predict(mixed_table(5, seed=4))
     shares = predicted[[f"P(five={label})" for label in "abcde"]]
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-9)

@@ -1,5 +1,7 @@
 """``analyze``, ``compare`` and ``select`` say the same of every candidate on the same folds."""
 
+from inspect import signature
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,8 @@ from posteriori.analysis.fitting.running import make_pipeline
 from posteriori.selection import CANDIDATES, compare, held_out_density, select
 
 N = 48
+#: As few as there can be: every candidate is fitted to each of them twice.
+FOLDS = 2
 ROUNDED = ("whole", "tenths")
 ZEROS = "many zeros"
 RARE = ("three classes", "two classes")
@@ -40,7 +44,7 @@ def analysis_of():
         if (kind, task) not in done:
             frame = pd.DataFrame({**table, "y": targets(kind, x)})
             names = [c.name for c in PREDICTING if c.task == task and suits(c, kind)]
-            done[kind, task] = analyze(frame, "y", task=task, models=names, jobs=1)
+            done[kind, task] = analyze(frame, "y", task=task, models=names, folds=FOLDS, jobs=1)
         return done[kind, task]
 
     return analyse
@@ -77,6 +81,11 @@ CASES = [case for candidate in PREDICTING for case in cases_of(candidate)]
 SEARCHED = {"Gaussian process", "Gaussian process (sparse)"}
 
 
+def test_folds_are_the_same_where_none_are_asked_for():
+    usual = {signature(f).parameters["folds"].default for f in (analyze, compare, held_out_density)}
+    assert len(usual) == 1
+
+
 def test_every_candidate_is_tried():
     assert all(any(c is case.values[0] for case in CASES) for c in PREDICTING)
 
@@ -89,8 +98,8 @@ def test_densities_of_rows_are_the_same(candidate, kind, analysis_of):
     assert np.isfinite(outcome.unseen.log_density).all()
     pipeline = make_pipeline(candidate, problem.kinds, n_classes(problem))
     pipeline.fit(problem.X, problem.y)
-    held = held_out_density(pipeline, problem.X, problem.y, draws=20)
-    assert held.method == "5-fold"
+    held = held_out_density(pipeline, problem.X, problem.y, folds=FOLDS, draws=20)
+    assert held.method == "2-fold"
     rtol = 1e-6 if candidate.name in SEARCHED else 1e-9
     np.testing.assert_allclose(held.pointwise, outcome.unseen.log_density, rtol=rtol, atol=1e-12)
 
@@ -114,11 +123,13 @@ def test_the_same_model_is_the_best(kind, task, analysis_of):
         if o.name != AVERAGE  # made of the others
         and o.candidate.encoding != "codes"  # evidences of other inputs, which compare refuses
     }
-    table = compare(models, X, y, sensitivity=False, draws=20)
+    table = compare(models, X, y, folds=FOLDS, sensitivity=False, draws=20)
     assert {row.name for row in table} == set(models)
     ranked = [analysis.ranking[row.name].elpd for row in table]
     assert np.all(np.diff(ranked) <= 1e-6)  # with one column of numbers, some models are the same
     for row in table:
         assert row.elpd == pytest.approx(analysis.ranking[row.name].elpd, rel=1e-9)
         assert row.elpd_se == pytest.approx(analysis.ranking[row.name].elpd_se, rel=1e-9)
-    assert repr(select(models, X, y, draws=20)) == repr(analysis.outcomes[table.best].model)
+    assert repr(select(models, X, y, folds=FOLDS, draws=20)) == repr(
+        analysis.outcomes[table.best].model
+    )

@@ -1,21 +1,42 @@
 """The demonstration, end to end."""
 
 import re
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from typer.testing import CliRunner
 
 from posteriori import __version__
 from posteriori.cli import app
+from posteriori.cli.compare import Choices
+
+SOME = ("constant", "linear", "splines")
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    html = tmp_path_factory.mktemp("demo") / "demo.html"
+def run_demo(folder: Path) -> tuple[str, str]:
+    """Return what is printed, and the report."""
+    html = folder / "demo.html"
     done = CliRunner().invoke(app, ["demo", "--html", str(html)])
     assert done.exit_code == 0, done.output
     return done.output, html.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    return run_demo(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture(scope="module", params=["some", pytest.param("all", marks=pytest.mark.slow)])
+def demo(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, str]:
+    """The demonstration with some models, and in slow runs with all."""
+    if request.param == "all":
+        return request.getfixturevalue("whole")
+    with patch("posteriori.cli.demo.Choices", partial(Choices, models=SOME)):
+        return run_demo(tmp_path_factory.mktemp("some"))
 
 
 def test_version() -> None:
@@ -50,10 +71,11 @@ def test_demo_into_a_missing_folder_says_so(tmp_path: Path) -> None:
     assert "cannot be written: there is no folder" in done.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "docs/start/table_to_verdict.md"])
-def test_the_pages_show_what_is_printed(demo: tuple[str, str], page: str) -> None:
+def test_the_pages_show_what_is_printed(whole: tuple[str, str], page: str) -> None:
     shown = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
-    lines = [line.rstrip() for line in demo[0].splitlines()]
+    lines = [line.rstrip() for line in whole[0].splitlines()]
     first = next(k for k, line in enumerate(lines) if line.startswith("model "))
     last = next(k for k, line in enumerate(lines) if line.startswith("Report"))
     assert "\n".join(lines[first:last]).rstrip() in shown

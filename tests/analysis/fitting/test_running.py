@@ -50,7 +50,7 @@ def sleep(data):
     time.sleep(600)
 
 
-@pytest.mark.parametrize("workers", [beside, lambda data: in_processes(data, 2)])
+@pytest.mark.parametrize("workers", [beside, lambda data: in_processes(data, 1)])
 def test_results_and_errors_come_back(workers):
     with workers(np.arange(3.0)) as (submit, _):
         results = [submit(double, k) for k in range(4)]

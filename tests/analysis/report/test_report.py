@@ -87,15 +87,22 @@ def require_sound(page: Page) -> None:
     assert page.open == []
 
 
+#: Some models are enough for every section.
+CURVES = ("constant", "linear", "additive curves", "tree (averaged)", "boosted trees")
+CLASSES = ("class frequencies", "logistic", "tree (averaged)", "nearest neighbours")
+
 ANALYSES = [
-    ("count", "regression"),
-    ("two", "classification"),
-    ("five", "classification"),
-    ("count", "density"),
+    pytest.param(("count", "regression", *CURVES), id="count-regression"),
+    pytest.param(("two", "classification", *CLASSES), id="two-classification"),
+    pytest.param(("five", "classification", *CLASSES), id="five-classification"),
+    pytest.param(("count", "density"), id="count-density"),
+    pytest.param(("count", "regression"), id="count-regression-all", marks=pytest.mark.slow),
+    pytest.param(("two", "classification"), id="two-classification-all", marks=pytest.mark.slow),
+    pytest.param(("five", "classification"), id="five-classification-all", marks=pytest.mark.slow),
 ]
 
 
-@pytest.fixture(scope="module", params=ANALYSES, ids="-".join)
+@pytest.fixture(scope="module", params=ANALYSES)
 def page(request: pytest.FixtureRequest) -> tuple[Analysis, str]:
     analysis = analysis_of(*request.param)
     return analysis, analysis.html("table.csv")

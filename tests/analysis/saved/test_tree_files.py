@@ -43,7 +43,7 @@ def tree_models():
         ("count", "regression", "linear", DecisionTreeRegressor(max_leaves=6)),
         ("two", "classification", "logistic", DecisionTreeClassifier(max_leaves=6)),
     ):
-        model, table = analysis_of(target, task).table_model(name), mixed_table()
+        model, table = analysis_of(target, task, name).table_model(name), mixed_table()
         before = model.pipeline[:-1]
         y = table[target].to_numpy()
         seen = np.array([value == value and value is not None for value in y])

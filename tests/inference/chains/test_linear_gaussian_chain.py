@@ -16,6 +16,8 @@ from posteriori.inference import (
     simulate_chain,
     smooth_chain,
 )
+from posteriori.inference.chains import chain_passes
+from posteriori.numerics.compilation import run
 from tests.inference.oracles import dense_posterior, random_chain
 
 pytestmark = pytest.mark.blas
@@ -55,6 +57,21 @@ def test_any_chain_equals_the_dense_joint(seed, size, outputs, n_steps, varying)
     np.testing.assert_allclose(post.mean, dense.mean, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(post.cov, dense.cov, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(post.log_evidence, dense.log_evidence, rtol=1e-8, atol=1e-8)
+
+
+def test_the_compiler_sees_one_type_whatever_the_order_of_the_data(monkeypatch):
+    orders = []
+
+    def run_and_note(body, work, *arguments, series=()):
+        arrays = [a for a in (*arguments, *series) if isinstance(a, np.ndarray)]
+        orders.extend(a.flags.c_contiguous for a in arrays)
+        return run(body, work, *arguments, series=series)
+
+    monkeypatch.setattr(chain_passes, "run", run_and_note)
+    rng = np.random.default_rng(0)
+    filter_chain(random_chain(rng, 2, 3, 6), np.asfortranarray(holes(rng, (6, 3))))
+    assert orders
+    assert all(orders)
 
 
 def test_filter_at_t_is_the_smoother_of_the_data_up_to_t(engine):

@@ -26,6 +26,7 @@ from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.nested.choice import choose_outside
 from posteriori.modeling.nested.nested_block import NestedBlock
 from posteriori.modeling.planning.planner import exact_parts
+from tests.modeling.nested.dense_densities import log_densities
 
 SCHOOLS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
@@ -273,22 +274,10 @@ def test_two_spreads_of_crossed_effects():
     of_columns = np.kron(np.ones((4, 4)), np.eye(3))
     grid = np.linspace(-7.0, 2.5, 96)
     prior = stats.halfnorm(scale=1.0)
-    logs = np.array(
-        [
-            [
-                stats.multivariate_normal(
-                    np.zeros(12),
-                    np.exp(2 * u) * of_rows + np.exp(2 * v) * of_columns + 0.09 * np.eye(12),
-                ).logpdf(y.ravel())
-                + prior.logpdf(np.exp(u))
-                + prior.logpdf(np.exp(v))
-                + u
-                + v
-                for v in grid
-            ]
-            for u in grid
-        ]
-    )
+    u, v = grid[:, None, None, None], grid[:, None, None]
+    cov = np.exp(2 * u) * of_rows + np.exp(2 * v) * of_columns + 0.09 * np.eye(12)
+    weighed = prior.logpdf(np.exp(grid)) + grid
+    logs = log_densities(y.ravel(), cov) + weighed[:, None] + weighed
     evidence = logsumexp(logs) + 2 * np.log(grid[1] - grid[0])
     weights = np.exp(logs - logsumexp(logs))
     assert float(post.log_evidence) == pytest.approx(evidence, abs=2e-3)

@@ -90,7 +90,7 @@ def _filter(chain: ChainArrays, y: Array, *, in_two_words: bool) -> tuple[Filter
         np.empty((n_series, n_steps)),
         np.empty((n_series, n_steps if in_two_words else 0, size)),
     )
-    missing = np.isnan(y[0])
+    missing = np.isnan(y[0], order="C")  # one type for the compiler, whatever the order of y
     changes = np.ones(n_steps, dtype=np.bool_)
     np.any(missing[1:] != missing[:-1], axis=1, out=changes[1:])
     for given in (missing, changes):

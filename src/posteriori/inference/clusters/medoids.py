@@ -147,8 +147,9 @@ def _weigh(
     to: Array, w: Array, c: int, near: Array, which: IntArray, loss: Array, change: Array
 ) -> float:
     """Write what J changes if c replaces each medoid, beside what it gains whichever it replaces."""
-    change[:] = loss
     gained = 0.0
+    for i in range(len(loss)):
+        change[i] = loss[i]
     for o in range(len(w)):
         d = to[c, o]
         if d < near[0, o]:

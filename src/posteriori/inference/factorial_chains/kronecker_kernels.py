@@ -57,9 +57,9 @@ def filter_joint(
     for t in range(len(weights)):
         alpha = weights[t]
         if first[t]:
-            here[:] = initial
+            _copy(initial, here)
         else:
-            here[:] = before if t == 0 else weights[t - 1]
+            _copy(before if t == 0 else weights[t - 1], here)
             inner = n_states
             for m in range(len(sizes)):
                 inner = inner // sizes[m]
@@ -136,9 +136,9 @@ def filter_joint_logs(
     for t in range(len(filtered)):
         alpha = filtered[t]
         if first[t]:
-            here[:] = initial
+            _copy(initial, here)
         else:
-            here[:] = before if t == 0 else filtered[t - 1]
+            _copy(before if t == 0 else filtered[t - 1], here)
             inner = n_states
             for m in range(len(sizes)):
                 inner = inner // sizes[m]
@@ -202,7 +202,7 @@ def best_scores(
     n_states = len(initial)
     here, there = np.empty(n_states), np.empty(n_states)
     for t in range(len(scores)):
-        here[:] = initial if first[t] else scores[t - 1]
+        _copy(initial if first[t] else scores[t - 1], here)
         if not first[t]:
             inner = n_states
             for m in range(len(sizes)):
@@ -225,7 +225,7 @@ def follow_back(
     n, n_states = scores.shape
     here = np.empty(n_states)
     for t in range(n - 1, -1, -1):
-        here[:] = scores[t]
+        _copy(scores[t], here)
         if t < n - 1 and not first[t + 1]:
             inner, left = 1, states[t + 1]
             for m in range(len(sizes) - 1, -1, -1):
@@ -236,6 +236,13 @@ def follow_back(
                 left = left // sizes[m]
                 inner = inner * sizes[m]
         states[t] = here.argmax()
+
+
+@compiled_sums
+def _copy(x: Array, out: Array) -> None:
+    """Copy by a loop: what ``out[:] = x`` would say of other lengths takes seconds to compile."""
+    for s in range(len(x)):
+        out[s] = x[s]
 
 
 @compiled_sums

@@ -94,7 +94,8 @@ def find_columns(starts: Any, rows: Any, most: int) -> Any:
             return parent, begin
         for s in range(top, size):
             counts[stack[s]] += 1
-    begin[1:] = np.cumsum(counts)
+    for k in range(size):
+        begin[k + 1] = begin[k] + counts[k]
     return parent, begin
 
 

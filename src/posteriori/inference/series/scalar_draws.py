@@ -9,6 +9,7 @@ import numpy as np
 
 from posteriori.inference.series.scalar_chain import ScalarChain
 from posteriori.inference.series.scalar_recursions import filter_many_scalar
+from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.types import Array
 
 __all__ = ["FilteredDraws", "filter_draws"]
@@ -63,8 +64,8 @@ def filter_draws(
         first.noise.columns,
         first.parts,
         noises,
-        np.ascontiguousarray(variances),
-        y,
+        as_kernel_input(variances),
+        as_kernel_input(y),
         np.empty((0, 0, size)),
         states,
         spread_of,
