@@ -8,7 +8,7 @@ stay in the processor's cache; on the way back each block is filtered once more 
 from __future__ import annotations
 
 from math import exp, log, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,12 +75,14 @@ class MaternPair(NamedTuple):
         longer = drift / self.rate, diffusion / self.rate
         return ColumnSlopes(of_noise, parts, np.empty((0, 2)), *longer)
 
-    def _steps(self, series: Array) -> tuple[Any, ...]:
+    def _steps(
+        self, series: Array
+    ) -> tuple[Array, float, Array, Array, Array, Array, Array, Array, Array]:
         """Return what both passes take first: how steps are made, room to work, and what is seen."""
         powers, products = step_coefficients(PAIR)
         work = np.empty((7 + 3 + 2 * series.shape[1], _BLOCK + 1))
         made = powers, self.variance * products, RECIPROCALS, work
-        seen = (as_kernel_input(a) for a in (self.emission, self.noise, series))
+        seen = as_kernel_input(self.emission), as_kernel_input(self.noise), as_kernel_input(series)
         return as_kernel_input(self.times), self.rate, *made, *seen
 
 

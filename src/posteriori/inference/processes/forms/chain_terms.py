@@ -121,7 +121,8 @@ class ChainTerm(NamedTuple):
         """Yield each Matérn kernel with its λ, and how it moves the states of all."""
         every = list(self._motions())
         for i, placed in enumerate(self.moving):
-            drift, diffusion = np.eye(1), np.eye(1)
+            drift: Array = np.eye(1)
+            diffusion: Array = np.eye(1)
             for j, motion in enumerate(every):
                 still = np.eye(len(motion.drift)), motion.initial_cov
                 drift = np.kron(drift, motion.drift if j == i else still[0])
