@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,7 +62,7 @@ def read_known(
 
 
 def _all_numbers(
-    argument: str, found: Mapping[str, Any] | None, labels: Mapping[str, Sequence[Label]]
+    argument: str, found: Mapping[str, Any] | None, labels: Mapping[str, tuple[Label, ...]]
 ) -> dict[str, Array]:
     if found is not None and not isinstance(found, Mapping):
         raise TypeError(
@@ -71,7 +71,9 @@ def _all_numbers(
     return {name: _numbers(name, x, labels, argument) for name, x in (found or {}).items()}
 
 
-def _numbers(name: str, values: Any, labels: Mapping[str, Sequence[Label]], argument: str) -> Array:
+def _numbers(
+    name: str, values: Any, labels: Mapping[str, tuple[Label, ...]], argument: str
+) -> Array:
     if name not in labels:
         refuse_variable(name, labels)
     states, what = labels[name], f"{argument} evidence of {name!r}"

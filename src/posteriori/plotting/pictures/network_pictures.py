@@ -71,10 +71,9 @@ def _inches(axes: Axes) -> Any:
 
 def _draw_route(axes: Axes, route: Route) -> None:
     path = mpl_paths.Path
-    rest = route.arcs or tuple((point,) for point in route.points[1:])
-    step = path.CURVE4 if route.arcs else path.LINETO
-    corners = [route.points[0], *(point for arc in rest for point in arc)]
-    codes = [path.MOVETO, *[step] * (len(corners) - 1)]
+    rest = [point for arc in route.arcs for point in arc] or list(route.points[1:])
+    corners = [route.points[0], *rest]
+    codes = [path.MOVETO, *[path.CURVE4 if route.arcs else path.LINETO] * len(rest)]
     way = mpl_patches.PathPatch(path(corners, codes), fill=False, edgecolor=INK, lw=1.3, zorder=1)
     axes.add_patch(way)
     if route.head:
@@ -95,12 +94,9 @@ def _draw_card(axes: Axes, shape: Shape, placed: Arrangement, shrink: float) -> 
         gid=shape.key,
     )
     axes.add_patch(card)
-    small = {"va": "center", "size": 10.0 * shrink, "color": _DARK, "zorder": 4}
-    axes.text(
-        *(x, y - extent.half + 14.0, shape.label),
-        **{**small, "size": 12.5 * shrink},
-        ha="center",
-    )
+    small: dict[str, Any] = {"va": "center", "size": 10.0 * shrink, "color": _DARK, "zorder": 4}
+    large = {**small, "size": 12.5 * shrink}
+    axes.text(x, y - extent.half + 14.0, shape.label, **large, ha="center")
     for row in card_rows(shape, x, y, extent):
         place = row.left, row.middle - BAR_HEIGHT / 2
         for length, color, alpha in (
