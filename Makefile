@@ -62,6 +62,8 @@ test: lint types layers doctest unit blas
 lint: $(VENV)/.dev
 	$(call step,lint,ruff: rules and format,$(BIN)/ruff check . && $(BIN)/ruff format --check .)
 
+# Versions of mypy that can share their work among processes do.
+types: export MYPY_NUM_WORKERS := 2
 types: $(VENV)/.dev
 	$(call step,types,mypy,$(BIN)/mypy)
 

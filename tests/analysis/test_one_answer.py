@@ -16,7 +16,7 @@ N = 48
 FOLDS = 2
 ROUNDED = ("whole", "tenths")
 ZEROS = "many zeros"
-RARE = ("three classes", "two classes")
+RARE = ("two classes", "three classes")
 
 
 def targets(kind, x):

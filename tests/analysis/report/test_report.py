@@ -88,7 +88,7 @@ def require_sound(page: Page) -> None:
 
 
 #: Some models are enough for every section.
-CURVES = ("constant", "linear", "additive curves", "tree (averaged)", "boosted trees")
+CURVES = ("constant", "linear", "additive curves", "tree (averaged)")
 CLASSES = ("class frequencies", "logistic", "tree (averaged)", "nearest neighbours")
 
 ANALYSES = [

@@ -411,6 +411,7 @@ def test_changed_weights_give_other_answers(
 # -- trees ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # that no class is missing is seen where models are saved
 def test_all_classes_of_the_table_are_used(tmp_path: Path) -> None:
     found: set[str] = set()
 
