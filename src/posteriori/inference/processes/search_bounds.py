@@ -67,7 +67,7 @@ class _Seen(NamedTuple):
     share: Array
 
     @property
-    def count(self) -> float:
+    def number(self) -> float:
         """How many points there are; bounds of fewer than ten are those of ten."""
         return max(float(self.weight.sum()), 10.0)
 
@@ -191,13 +191,13 @@ def _length(seen: _Seen, count: int) -> _Told:
     ranges = seen.ranges if count > 1 or columns == 1 else np.linalg.norm(seen.ranges)
     # distances between points grow with √D: so does what is usual
     usual = 0.25 * ranges * (np.sqrt(columns) if count > 1 else 1.0)
-    return 0.1 * ranges / seen.count, usual, 1e3 * ranges, _CLOSE
+    return 0.1 * ranges / seen.number, usual, 1e3 * ranges, _CLOSE
 
 
 def _period(seen: _Seen, _: int) -> _Told:
     """Two gaps at least; the usual one is seen three times."""
     reach = float(np.ptp(seen.X.sum(axis=1))) or 1.0
-    return 2.0 * reach / seen.count, reach / 3.0, 10.0 * reach, _CLOSE
+    return 2.0 * reach / seen.number, reach / 3.0, 10.0 * reach, _CLOSE
 
 
 def _sum_of_squares(seen: _Seen, _: int) -> _Told:
