@@ -132,3 +132,9 @@ def test_any_truncation_is_noticed(tmp_path: Path) -> None:
         (tmp_path / "b").write_bytes(content[:length])
         with pytest.raises(ValueError, match=r"not a saved test|format version|damaged"):
             read_record(tmp_path / "b", FORM)
+
+
+def test_a_folder_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="the folder does not exist") as refused:
+        write_whole(tmp_path / "nowhere" / "file", b"content")
+    assert refused.value.filename == str(tmp_path / "nowhere")

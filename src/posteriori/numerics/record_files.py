@@ -7,6 +7,7 @@ JSON, and then the bytes of numbers that the JSON describes.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -119,6 +120,8 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         return
     mode = 0o666 & ~_umask() if status is None else stat.S_IMODE(status.st_mode)
     place = Path(os.path.realpath(path))
+    if not place.parent.exists():  # and not a draft that nobody asked for
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(place.parent))
     draft = place.parent / f".{place.name[:_NAME_PART]}.{secrets.token_hex(4)}.tmp"
     try:
         with _open_draft(draft) as file:
