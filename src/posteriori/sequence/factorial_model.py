@@ -103,7 +103,7 @@ class FactorialHiddenMarkovModel(BaseEstimator):
     n_parameters_ : int
         Free ones.
     bic_ : float
-        −2 ln p(X) + n_parameters_ ln N; only where ``inference_`` is "exact".
+        −2 ln p(X) + ``n_parameters_`` ln N; only where ``inference_`` is "exact".
     n_iter_ : int
     converged_ : bool
     trace_ : tuple of float

@@ -59,7 +59,7 @@ class LargeMarginPerceptron(ClassifierMixin, BaseEstimator):
     intercept_ : (1,)
     margin_ : float
         1/‖w‖, the distance from the boundary at which rows cost nothing.
-    objective_ : (n_iter_,)
+    objective_ : (I,)
         After each pass.
     n_iter_ : int
     converged_ : bool

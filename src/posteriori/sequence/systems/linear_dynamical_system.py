@@ -84,7 +84,7 @@ class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     n_parameters_ : int
         Free ones: states may be measured in any coordinates, which takes D² off where all is learned.
     bic_ : float
-        −2 ln p(X) + n_parameters_ ln N for N rows.
+        −2 ln p(X) + ``n_parameters_`` ln N for N rows.
     floored_ : tuple of str
         Covariances that have reached their least value (Notes).
     log_evidence_ : LogEvidence
