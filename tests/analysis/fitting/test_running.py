@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -156,3 +158,15 @@ def test_the_death_of_the_manager_is_told_once(module, heard, monkeypatch):
         thread.start()
         thread.join()
     assert told == heard
+
+
+def test_what_tidies_up_after_processes_is_silent(monkeypatch):
+    warning = "import warnings; warnings.warn('resource_tracker: There appear to be 1 leaked')"
+    for usual in (None, "default"):
+        monkeypatch.delenv("PYTHONWARNINGS", raising=False)
+        if usual is not None:
+            monkeypatch.setenv("PYTHONWARNINGS", usual)
+        with in_processes({}, 1):
+            told = subprocess.run([sys.executable, "-c", warning], capture_output=True, check=True)
+        assert told.stderr == b""
+        assert os.environ.get("PYTHONWARNINGS") == usual

@@ -77,7 +77,7 @@ def in_processes(data: Any, count: int) -> Iterator[Workers]:
     """
     threads = max(1, (os.cpu_count() or 1) // count)
     parent, ours = get_context("loky").Pipe(duplex=False)  # at its end when this process ends
-    with _shared(data) as path, parent, ours, _quiet_manager():
+    with _shared(data) as path, parent, ours, _quiet_manager(), _quiet_tracker():
         executor = ProcessPoolExecutor(
             count, initializer=_prepare, initargs=(path, threads, parent)
         )
@@ -119,6 +119,24 @@ def _quiet_manager() -> Iterator[None]:
         yield
     finally:
         threading.excepthook = usual
+
+
+@contextmanager
+def _quiet_tracker() -> Iterator[None]:
+    """Start the process that tidies up after others so that it does not tell of what it finds.
+
+    When Ctrl-C reaches all processes at once, locks may be gone before they are given back.
+    """
+    usual = os.environ.get("PYTHONWARNINGS")
+    quiet = "ignore:resource_tracker:UserWarning"
+    os.environ["PYTHONWARNINGS"] = f"{usual},{quiet}" if usual else quiet
+    try:
+        yield
+    finally:
+        if usual is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = usual
 
 
 @contextmanager
