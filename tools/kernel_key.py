@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
-KERNEL = re.compile(r"^\s*@(numba\.)?(compiled|njit|jit|vectorize|guvectorize)", re.MULTILINE)
+KERNEL = re.compile(r"^\s*@(numba\.)?(kernel|njit|jit|vectorize|guvectorize)", re.MULTILINE)
 
 
 def main() -> None:

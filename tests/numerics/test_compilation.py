@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from posteriori.numerics import compilation
-from posteriori.numerics.compilation import (
-    as_kernel_input,
-    compilable,
-    compiled,
-    compiled_sums,
-    run,
-)
+from posteriori.numerics.compilation import as_kernel_input, kernel, run
 
 
 def test_inputs_become_contiguous_read_only_float64():
@@ -39,15 +33,15 @@ def test_a_compiled_function_answers_as_the_plain_one():
             total += value
         return total
 
-    assert compiled(add_up)(as_kernel_input(np.arange(5.0))) == add_up(range(5)) == 10.0
+    assert kernel(add_up)(as_kernel_input(np.arange(5.0))) == add_up(range(5)) == 10.0
 
 
-@compiled
+@kernel
 def square_of(x):
     return x * x
 
 
-@compiled
+@kernel
 def sum_of_squares(a):
     total = 0.0
     for value in a:
@@ -55,12 +49,12 @@ def sum_of_squares(a):
     return total
 
 
-@compiled
+@kernel
 def factorial(n):
     return 1 if n < 2 else n * factorial(n - 1)
 
 
-@compiled_sums
+@kernel(sums="free")
 def mean_square(a):
     return sum_of_squares(a) / len(a)
 
@@ -89,7 +83,7 @@ def test_no_file_of_the_package_loads_the_compiler():
     assert done.returncode == 0, done.stderr
 
 
-@compilable
+@kernel(plain=True)
 def doubled(a):
     for i in range(len(a)):
         a[i] = 2.0 * a[i]
@@ -156,9 +150,9 @@ def test_time_on_other_functions_pays_for_the_import_alone(clock):
 
 
 _LOOP = """
-from posteriori.numerics.compilation import compiled
+from posteriori.numerics.compilation import kernel
 
-@compiled
+@kernel
 def add_up(a):
     total = 0.0
     for value in a:

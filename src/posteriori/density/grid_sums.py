@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from posteriori.numerics.compilation import as_kernel_input, compiled_sums
+from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.types import Array
 
 __all__ = ["grid_pays", "grid_sums"]
@@ -113,12 +113,12 @@ def _pass_on(made: Array, held: Array, steps: Array) -> tuple[Array, Array]:
     count = len(made)
     flat = made.reshape(count, steps.shape[1], -1)
     out, near = np.zeros_like(flat), np.zeros_like(held)
-    for step, kernel in zip(range(-_REACH, _REACH + 1), steps, strict=True):
+    for step, weights in zip(range(-_REACH, _REACH + 1), steps, strict=True):
         if abs(step) >= count:
             continue
         to = slice(max(step, 0), count + min(step, 0))
         of = slice(max(-step, 0), count + min(-step, 0))
-        out[to] += kernel @ flat[of]
+        out[to] += weights @ flat[of]
         near[to] += held[of]
     return out.reshape(made.shape), near
 
@@ -145,7 +145,7 @@ def _kernel(offsets: Array, places: Array) -> Array:
 # -- compiled loops ------------------------------------------------------------------------------
 
 
-@compiled_sums
+@kernel(sums="free")
 def _gather(rows: Array, weights: Array, low: Array, made: Array, held: Array) -> None:
     """Add the moments w T_a(x₀) T_b(x₁) of each row to its cell."""
     first, second = np.empty(made.shape[1]), np.empty(made.shape[3])
@@ -168,7 +168,7 @@ def _gather(rows: Array, weights: Array, low: Array, made: Array, held: Array) -
                 made[i, a, j, b] += first[a] * second[b]
 
 
-@compiled_sums
+@kernel(sums="free")
 def _read(points: Array, low: Array, made: Array, held: Array, sums: Array, near: Array) -> None:
     """Evaluate the polynomial of the cell of each point; 0 outside of all cells."""
     first, second = np.empty(made.shape[1]), np.empty(made.shape[3])

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.neighbors import KDTree
 
-from posteriori.numerics.compilation import as_kernel_input, compiled_sums
+from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.threads import run_beside, thread_count
 from posteriori.numerics.types import Array, IntArray
 
@@ -158,7 +158,7 @@ def _for_all(run: Any, count: int) -> None:
 # -- compiled loops ------------------------------------------------------------------------------
 
 
-@compiled_sums
+@kernel(sums="free")
 def _normal_sums(
     rows: Array,
     weights: Array,
@@ -230,7 +230,7 @@ def _normal_sums(
                 squares[q, d] /= total
 
 
-@compiled_sums
+@kernel(sums="free")
 def _cube_sums(
     rows: Array,
     weights: Array,
@@ -261,7 +261,7 @@ def _cube_sums(
         sums[q] = total
 
 
-@compiled_sums
+@kernel(sums="free")
 def _ball_sums(
     rows: Array,
     weights: Array,

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.compilation import as_kernel_input, compiled
+from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 
@@ -100,7 +100,7 @@ def _sum_forwards(log_factors: Array, most: int) -> Array:
 # -- compiled loops ------------------------------------------------------------------------------
 
 
-@compiled
+@kernel
 def _forward(log_factors: Array, before: Array) -> None:
     """Fill A_s(j) = Σ_i A_{s−1}(i) f(i, j); factors are (j, i)."""
     for s in range(1, before.shape[0]):
@@ -118,7 +118,7 @@ def _forward(log_factors: Array, before: Array) -> None:
             before[s, j] = top + np.log(total)
 
 
-@compiled
+@kernel
 def _join_ends(before: Array, after: Array, out: Array) -> None:
     """Fill Σ_s A_{s−1}(i) C_s(j) for i < j; both are (cell, s)."""
     for i in range(len(before)):

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from posteriori.graphs.adjacency import Adjacency
-from posteriori.numerics.compilation import compilable_bare, run
+from posteriori.numerics.compilation import kernel, run
 from posteriori.numerics.types import IntArray
 
 __all__ = ["find_openers", "find_open_walk", "order_nodes", "search", "spread"]
@@ -34,7 +34,7 @@ def search(body: Callable[..., Any], links: Adjacency, *arguments: Any) -> Any:
     return run(body, math.inf if size > _LARGE else _STEP * size, links, *arguments)
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def spread(links: Adjacency, reached: IntArray, queue: IntArray, filled: int) -> int:
     """Follow links from the nodes that stand in the queue; return how many are in it at the end.
 
@@ -53,7 +53,7 @@ def spread(links: Adjacency, reached: IntArray, queue: IntArray, filled: int) ->
     return filled
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def order_nodes(children: Adjacency, waits_for: IntArray, order: IntArray) -> int:
     """Order nodes after their parents; return how many have a place, all if there is no cycle.
 
@@ -82,7 +82,7 @@ def order_nodes(children: Adjacency, waits_for: IntArray, order: IntArray) -> in
     return filled
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def find_openers(parents: Adjacency, given: IntArray, opener: IntArray, queue: IntArray) -> None:
     """Find for each node what opens it as a collider: itself or the nearest descendant, if given.
 
@@ -105,7 +105,7 @@ def find_openers(parents: Adjacency, given: IntArray, opener: IntArray, queue: I
                 filled += 1
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def find_open_walk(
     parents: Adjacency,
     children: Adjacency,

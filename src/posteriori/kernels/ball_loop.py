@@ -1,11 +1,11 @@
 """Compiled moves of weight between points on the way to the smallest ball."""
 
-from posteriori.numerics.compilation import compiled
+from posteriori.numerics.compilation import kernel
 
 __all__ = ["move_weights"]
 
 
-@compiled
+@kernel
 def move_weights(gram, own, a, squares, most, tol):
     """Move weight to the farthest point, at most so often; return how often.
 

@@ -13,10 +13,10 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property, update_wrapper
+from functools import cache, cached_property, partial, update_wrapper
 from hashlib import sha256
 from types import FunctionType
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 
@@ -25,16 +25,8 @@ from posteriori.numerics.types import Array, IntArray
 __all__ = [
     "as_kernel_indices",
     "as_kernel_input",
-    "compilable",
-    "compilable_bare",
-    "compiled",
-    "compiled_beside",
-    "compiled_fused",
-    "compiled_into",
-    "compiled_part",
-    "compiled_sums",
-    "compiled_within",
     "integers",
+    "kernel",
     "largest",
     "logarithm",
     "matrix",
@@ -56,63 +48,76 @@ _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 _BESIDE: dict[str, Any] = {"nogil": True, "_nrt": False}
 #: What only compiled functions call needs no code that Python could call.
 _PART: dict[str, Any] = {**_BESIDE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+#: Options of Numba by who calls a kernel …
+_CALLED: dict[str, dict[str, Any]] = {
+    "python": {},
+    "kernels": _PART,
+    "inlined": {"forceinline": True, **_PART},
+    "written out": {"inline": "always", **_PART},
+}
+#: … and by how it may round sums.
+_SUMS: dict[str, dict[str, Any]] = {
+    "exact": {},
+    "fused": {"fastmath": {"contract"}},
+    "free": {"fastmath": {"reassoc", "contract"}},
+}
 #: From this many series on, NumPy's steps over all of them are faster than a loop over each.
 _MANY = 16
 
 
-def compiled(function: _Function) -> _Function:
+@overload
+def kernel(function: _Function, /) -> _Function: ...
+@overload
+def kernel(
+    *,
+    called: Literal["python", "kernels", "inlined", "written out"] = ...,
+    sums: Literal["exact", "fused", "free"] = ...,
+    allocates: bool = ...,
+    plain: bool = ...,
+) -> Callable[[_Function], _Function]: ...
+def kernel(
+    function: Any = None,
+    /,
+    *,
+    called: str = "python",
+    sums: str = "exact",
+    allocates: bool = True,
+    plain: bool = False,
+) -> Any:
     """Compile a function of arrays and scalars when it is first called; keep the code on disk.
 
     Importing Numba costs several times the import of NumPy. Only the first call does, so files of
-    compiled loops are imported at the top like any other.
+    compiled loops are imported at the top like any other. Threads may run beside a kernel: arrays
+    that it writes to must not be read or written by them meanwhile.
+
+    Parameters
+    ----------
+    called : {"python", "kernels", "inlined", "written out"}
+        By whom. What only kernels call has no code that Python could call, and makes no arrays. A
+        small function is compiled *inlined* into those that call it, where handing over arrays would
+        cost more than it does: it is compiled alone first, then again in each function around it. A
+        large one is *written out* where it is called before anything is compiled, so that a tower of
+        them is not compiled once for each storey.
+    sums : {"exact", "fused", "free"}
+        How sums may be rounded: as written; with a product and the sum around it rounded once, which
+        is as fast as the product alone where processors have that step; or several terms at a time,
+        so that rounding may differ between machines. NaN and infinity keep their meaning.
+    allocates : bool
+        Whether it makes arrays. Where it does not nothing counts references, which costs more than a
+        loop over a few rows, and most of the time that it takes to compile records of many arrays.
+    plain : bool
+        Whether it also runs as plain Python: :func:`run` decides, and may call it with lists. It
+        reads and writes single entries ``a[i][j]``, rows ``a[i]`` and records of arrays; what it
+        needs beside its arguments comes from :func:`numbers`, :func:`matrix` and :func:`integers`.
     """
-    return cast(_Function, _CompiledOnUse(function))
-
-
-def compiled_sums(function: _Function) -> _Function:
-    """Compile as ``compiled`` does a function whose sums may be taken several terms at a time.
-
-    Their rounding may then differ between machines; NaN and infinity keep their meaning. Other threads
-    may run beside it.
-    """
-    return cast(_Function, _CompiledOnUse(function, nogil=True, fastmath={"reassoc", "contract"}))
-
-
-def compiled_beside(function: _Function) -> _Function:
-    """Compile as ``compiled`` does a function that other threads may run beside.
-
-    Arrays that it writes to must not be read or written by them meanwhile. It makes no arrays, and so
-    counts no references: that would cost more than a loop over a few rows.
-    """
-    return cast(_Function, _CompiledOnUse(function, **_BESIDE))
-
-
-def compiled_fused(function: _Function) -> _Function:
-    """Compile as ``compiled_beside`` does, with a product and the sum around it rounded once, not twice.
-
-    Where processors have that step it is as fast as the product alone. Sums keep their order.
-    """
-    return cast(_Function, _CompiledOnUse(function, fastmath={"contract"}, **_BESIDE))
-
-
-def compiled_part(function: _Function) -> _Function:
-    """Compile a function that only compiled ones call: without the code that Python needs to call it."""
-    return cast(_Function, _CompiledOnUse(function, **_PART))
-
-
-def compiled_into(function: _Function) -> _Function:
-    """Compile a small function into those that call it: handing over arrays costs more than it does."""
-    return cast(_Function, _CompiledOnUse(function, forceinline=True, **_PART))
-
-
-def compiled_within(function: _Function) -> _Function:
-    """Write a large function out where it is called, before anything is compiled.
-
-    What ``compiled_into`` inlines is compiled alone first, then again in each function around it: a
-    tower of large ones would be compiled once for each storey. Loops that take the time stay with
-    ``compiled_into``, which made them faster.
-    """
-    return cast(_Function, _CompiledOnUse(function, inline="always", **_PART))
+    if plain:
+        return partial(_mark_plain, allocates=allocates)
+    options: dict[str, Any] = {"nogil": True, **_CALLED[called], **_SUMS[sums]}
+    if not allocates:
+        options["_nrt"] = False
+    if function is None:
+        return partial(_CompiledOnUse, **options)
+    return _CompiledOnUse(function, **options)
 
 
 class _CompiledOnUse:
@@ -166,30 +171,17 @@ _bare: set[object] = set()
 _spent: defaultdict[object, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
 
 
-def compilable(function: _Function) -> _Function:
-    """Mark a function as one that :func:`run` may compile, or that such a function calls.
-
-    It reads and writes single entries ``a[i][j]``, rows ``a[i]`` and records of arrays; what it
-    needs beside its arguments comes from :func:`numbers`, :func:`matrix` and :func:`integers`.
-    """
+def _mark_plain(function: Callable[..., object], *, allocates: bool) -> Callable[..., object]:
     _compilable[function] = function
+    if not allocates:
+        _bare.add(function)
     return function
-
-
-def compilable_bare(function: _Function) -> _Function:
-    """Mark a function as :func:`compilable` that makes no arrays, nor does any that it calls.
-
-    What it needs room for is handed to it. So nothing counts references, which takes most of the time that
-    it takes to compile records of many arrays; and other threads may run beside it.
-    """
-    _bare.add(function)
-    return compilable(function)
 
 
 def run(
     body: Callable[..., Any], work: float, *arguments: Any, series: Sequence[Array] = ()
 ) -> Any:
-    """Run a compilable function: plain while there is little to do, compiled from then on.
+    """Run a kernel that also runs plain: uncompiled while there is little to do, compiled from then on.
 
     Plain runs are timed: a function is compiled once the process has spent on it, or would with this
     call, as much as that costs. So nobody waits longer than twice the time that the better choice,
@@ -198,7 +190,7 @@ def run(
     Parameters
     ----------
     body : function
-        Marked by :func:`compilable`.
+        Marked by :func:`kernel` as plain.
     work : float
         About how many multiplications this call needs: what other calls took tells how long it takes.
     arguments : arrays, records of arrays, numbers

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array, IntArray
 
@@ -208,7 +208,7 @@ def _climb(level: Array, x: Array, spread: Array, rise: Rise) -> Array:
     return x
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _add_students(
     first: Any, last: Any, which: Any, leaves: StudentLeaves, x: Array, below: Array, slope: Array
 ) -> None:

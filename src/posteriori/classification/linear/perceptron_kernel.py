@@ -1,11 +1,11 @@
 """Compiled epochs of the perceptron and its kin."""
 
-from posteriori.numerics.compilation import compiled
+from posteriori.numerics.compilation import kernel
 
 __all__ = ["run_dual_epoch", "run_epoch", "run_margin_epoch"]
 
 
-@compiled
+@kernel
 def run_epoch(x, codes, order, rate, weights):
     """Pass over the rows once; return the number of mistakes.
 
@@ -34,7 +34,7 @@ def run_epoch(x, codes, order, rate, weights):
     return mistakes
 
 
-@compiled
+@kernel
 def run_dual_epoch(gram, codes, order, counts, scores):
     """Pass over the rows once in feature space; return the number of mistakes.
 
@@ -56,7 +56,7 @@ def run_dual_epoch(gram, codes, order, counts, scores):
     return mistakes
 
 
-@compiled
+@kernel
 def run_margin_epoch(x, sign, order, penalty, before, state, weights, total):
     r"""Take a subgradient step of (1/N) Σ max(0, 1 − s(w·x + b)) + λ|w|² at each row.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from posteriori.numerics.compilation import compiled_sums
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array
 
 __all__ = ["sweep_counts"]
 
 
-@compiled_sums
+@kernel(sums="free")
 def sweep_counts(
     levels: Array,
     rows: Array,

@@ -26,7 +26,7 @@ from posteriori.inference.trees.growing import (
     make_rules,
 )
 from posteriori.inference.trees.scores import NEWTON
-from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.threads import in_halves, run_beside
 from posteriori.numerics.types import Array
 
@@ -275,7 +275,7 @@ class _Member:
         )
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _step_leaves(
     rows: Any,
     leaves: Any,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.compilation import kernel
 
 __all__ = [
     "count_slopes",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def location_slopes(
     rows: Any, y: Any, weight: Any, f: Any, k: int, tail: float, slope: Any, information: Any
 ) -> None:
@@ -53,7 +53,7 @@ def location_slopes(
         information[n] = w * precision * precision * expected  # (ν + 1)/((ν + 3)σ²)
 
 
-@compiled_beside
+@kernel(allocates=False)
 def log_scale_slopes(
     rows: Any, y: Any, weight: Any, f: Any, k: int, tail: float, slope: Any, information: Any
 ) -> None:
@@ -67,7 +67,7 @@ def log_scale_slopes(
         information[n] = w * expected  # 2ν/(ν + 3)
 
 
-@compiled_beside
+@kernel(allocates=False)
 def count_slopes(
     rows: Any, y: Any, weight: Any, f: Any, k: int, spread: float, slope: Any, information: Any
 ) -> None:
@@ -85,7 +85,7 @@ def count_slopes(
         information[n] = share * mean  # rμ/(r + μ)
 
 
-@compiled_beside
+@kernel(allocates=False)
 def logistic_slopes(
     rows: Any, y: Any, weight: Any, f: Any, k: int, unused: float, slope: Any, information: Any
 ) -> None:
@@ -99,7 +99,7 @@ def logistic_slopes(
         information[n] = w * small / ((1.0 + small) * (1.0 + small))  # p(1 − p)
 
 
-@compiled_beside
+@kernel(allocates=False)
 def softmax_slopes(
     rows: Any, y: Any, weight: Any, f: Any, k: int, unused: float, slope: Any, information: Any
 ) -> None:
@@ -117,7 +117,7 @@ def softmax_slopes(
         information[n] = w * share * p * (1.0 - p)
 
 
-@compiled_beside
+@kernel(allocates=False)
 def sum_classes(f: Any) -> None:
     """Write ln Σ exp f of the classes to the last predictor of all rows."""
     classes = f.shape[0] - 1

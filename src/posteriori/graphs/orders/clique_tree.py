@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.graphs.orders.elimination_order import Elimination
-from posteriori.numerics.compilation import as_kernel_indices, compilable_bare, run
+from posteriori.numerics.compilation import as_kernel_indices, kernel, run
 from posteriori.numerics.types import IntArray
 
 __all__ = ["CliqueTree", "make_clique_tree"]
@@ -98,7 +98,7 @@ class _Residuals(NamedTuple):
     inside: IntArray
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _make_tree(
     order: IntArray,
     start: IntArray,
@@ -148,7 +148,7 @@ def _make_tree(
     return cliques
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _sort_descending(nodes: IntArray, low: int, high: int, position: IntArray) -> None:
     """Sort some nodes by their positions, the last first."""
     for i in range(low + 1, high):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.graphs.adjacency import Adjacency
-from posteriori.numerics.compilation import as_kernel_indices, compilable_bare, run
+from posteriori.numerics.compilation import as_kernel_indices, kernel, run
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Elimination", "eliminate_all", "join_scopes", "weigh_sizes"]
@@ -75,7 +75,7 @@ def _holders(start: IntArray, scope: IntArray, nodes: int) -> tuple[IntArray, In
     return begin, of_entry[np.argsort(scope, kind="stable")]
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _join(
     start: IntArray,
     scope: IntArray,
@@ -175,7 +175,7 @@ class _Costs(NamedTuple):
     listed: IntArray
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _eliminate(
     begin: IntArray,
     neighbours: IntArray,
@@ -236,7 +236,7 @@ def _eliminate(
     return 1
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _link_all(begin: IntArray, neighbours: IntArray, lists: _Lists) -> int:
     """Make the lists; return the first free link."""
     used = 1
@@ -251,7 +251,7 @@ def _link_all(begin: IntArray, neighbours: IntArray, lists: _Lists) -> int:
     return used
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _list_again(v: int, costs: _Costs, n_listed: int) -> int:
     """List a node of the group to be counted anew; return how many are listed."""
     if costs.turn[v] == 1:
@@ -261,7 +261,7 @@ def _list_again(v: int, costs: _Costs, n_listed: int) -> int:
     return n_listed
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _count(v: int, walk: int, lists: _Lists, weights: IntArray, costs: _Costs) -> None:
     """Count the edges that are missing between the neighbours of v, and weigh its table."""
     degree, weight, before, at = 0, weights[v], 0, lists.head[v]
@@ -290,7 +290,7 @@ def _count(v: int, walk: int, lists: _Lists, weights: IntArray, costs: _Costs) -
     costs.weight[v] = weight
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _drop_gone(chosen: IntArray, first: int, last: int, gone: IntArray) -> int:
     """Move the nodes of a group that are left to the front; return where they end."""
     end = first
@@ -301,7 +301,7 @@ def _drop_gone(chosen: IntArray, first: int, last: int, gone: IntArray) -> int:
     return end
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _cheapest(chosen: IntArray, first: int, last: int, costs: _Costs, by_weight: int) -> int:
     """Return the node of least fill, or least weight; the other one settles ties."""
     best = chosen[first]
@@ -315,7 +315,7 @@ def _cheapest(chosen: IntArray, first: int, last: int, costs: _Costs, by_weight:
     return best
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _take_out(v: int, count: int, later: IntArray, lists: _Lists) -> int:
     """Write down the neighbours of a node that goes; return where they end, −1 where there is no room."""
     lists.gone[v] = 1
@@ -330,7 +330,7 @@ def _take_out(v: int, count: int, later: IntArray, lists: _Lists) -> int:
     return count
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _mark_around(u: int, walk: int, lists: _Lists, costs: _Costs, n_listed: int) -> int:
     """Mark a node and its neighbours, whose costs new edges may change; return how many are listed."""
     lists.mark[u] = walk
@@ -343,7 +343,7 @@ def _mark_around(u: int, walk: int, lists: _Lists, costs: _Costs, n_listed: int)
     return n_listed
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _join_with(
     u: int, walk: int, low: int, high: int, later: IntArray, lists: _Lists, used: int
 ) -> int:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array
 
 __all__ = ["TridiagonalSolution", "solve_block_tridiagonal"]
@@ -61,7 +61,7 @@ def solve_block_tridiagonal(diagonal: Array, coupling: Array, h: Array) -> Tridi
     return TridiagonalSolution(mean, cov, cross, log_det)
 
 
-@compiled
+@kernel
 def _solve(
     diagonal: Array,
     coupling: Array,

@@ -26,7 +26,7 @@ from posteriori.inference.chains.square_root import (
     take_root,
 )
 from posteriori.inference.chains.two_word import affine, find_innovation, step_mean, two_sum
-from posteriori.numerics.compilation import compilable, largest, matrix, numbers
+from posteriori.numerics.compilation import kernel, largest, matrix, numbers
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-@compilable
+@kernel(plain=True)
 def filter_forward(
     chain: ChainArrays,
     missing: Array,
@@ -98,7 +98,7 @@ def filter_forward(
     return -1, cancellation
 
 
-@compilable
+@kernel(plain=True)
 def smooth_backward(
     chain: ChainArrays, repeated: Array, factors: Array, cross: Array, means: Array, low: Array
 ) -> None:
@@ -136,7 +136,7 @@ def smooth_backward(
     copy_matrix(cov, factors[0])
 
 
-@compilable
+@kernel(plain=True)
 def draw_backward(
     chain: ChainArrays, repeated: Array, factors: Array, means: Array, states: Array
 ) -> None:
@@ -165,7 +165,7 @@ def draw_backward(
                 state[k] = drawn[k] + dot(gain[k], ahead)
 
 
-@compilable
+@kernel(plain=True)
 def simulate_forward(chain: ChainArrays, states: Array) -> None:
     """Turn standard normals (S, T, D) into trajectories of the prior, in place."""
     size = len(chain.initial_mean)
@@ -185,7 +185,7 @@ def simulate_forward(chain: ChainArrays, states: Array) -> None:
                     state[k] = offset[k] + drawn[k] + dot(step[k], before)
 
 
-@compilable
+@kernel(plain=True)
 def square_factors(factors: Array) -> None:
     """Replace each square root S by the covariance SSᵀ."""
     cov = matrix(len(factors[0]), len(factors[0]))
@@ -194,7 +194,7 @@ def square_factors(factors: Array) -> None:
         copy_matrix(cov, factors[t])
 
 
-@compilable
+@kernel(plain=True)
 def _absorb(
     emission: Array,
     offset: Array,
@@ -231,7 +231,7 @@ def _absorb(
     return log_density, cancellation
 
 
-@compilable
+@kernel(plain=True)
 def _add(shift: float, k: int, hi: Array, lo: Array, in_two_words: bool) -> None:
     """Add to an entry of a mean."""
     if in_two_words:
@@ -240,7 +240,7 @@ def _add(shift: float, k: int, hi: Array, lo: Array, in_two_words: bool) -> None
         hi[k] = hi[k] + shift
 
 
-@compilable
+@kernel(plain=True)
 def _list_observed(missing: Array, observed: IntArray) -> int:
     """List the entries that are there; return their number."""
     count = 0
@@ -251,7 +251,7 @@ def _list_observed(missing: Array, observed: IntArray) -> int:
     return count
 
 
-@compilable
+@kernel(plain=True)
 def _at(a: Array, t: int) -> Array:
     """Return what holds at step t."""
     return a[t] if len(a) > 1 else a[0]

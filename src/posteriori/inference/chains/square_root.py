@@ -22,7 +22,7 @@ import sys
 from typing import NamedTuple
 
 from posteriori.inference.chains.semidefinite import PIVOT_TOLERANCE
-from posteriori.numerics.compilation import compilable, integers, matrix, numbers
+from posteriori.numerics.compilation import integers, kernel, matrix, numbers
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, IntArray
 
@@ -89,7 +89,7 @@ class Sources(NamedTuple):
     pivots: IntArray
 
 
-@compilable
+@kernel(plain=True)
 def make_update(n_outputs: int, size: int) -> Update:
     """Return room for an update."""
     return Update(
@@ -105,13 +105,13 @@ def make_update(n_outputs: int, size: int) -> Update:
     )
 
 
-@compilable
+@kernel(plain=True)
 def make_sources(size: int) -> Sources:
     """Return room for rotations."""
     return Sources(matrix(2 * size, 2 * size), numbers(2 * size), integers(size))
 
 
-@compilable
+@kernel(plain=True)
 def decorrelate(emission: Array, cov: Array, count: int, update: Update) -> None:
     """Factor the noise of the observed entries as L diag(r) Lᵀ; rows = L⁻¹C."""
     observed, lower, noise, rows = update.observed, update.lower, update.noise, update.rows
@@ -132,7 +132,7 @@ def decorrelate(emission: Array, cov: Array, count: int, update: Update) -> None
                 rows[i][k] -= share * rows[j][k]
 
 
-@compilable
+@kernel(plain=True)
 def condition(factor: Array, count: int, update: Update) -> bool:
     """Condition S on each observed entry in turn; say whether one of them was known already."""
     size = len(factor)
@@ -165,14 +165,14 @@ def condition(factor: Array, count: int, update: Update) -> bool:
     return False
 
 
-@compilable
+@kernel(plain=True)
 def propagate(factor: Array, transition: Array, noise_factor: Array, sources: Sources) -> None:
     """Replace S by the square root of A SSᵀ Aᵀ + Q."""
     _move(factor, transition, noise_factor, sources.rows)
     _triangularize(sources, factor)
 
 
-@compilable
+@kernel(plain=True)
 def reverse_step(
     factor: Array,
     transition: Array,
@@ -218,7 +218,7 @@ def reverse_step(
     return rank
 
 
-@compilable
+@kernel(plain=True)
 def take_root(sources: Sources, rank: int, rest: Array) -> None:
     """Replace Σ by its square root, from the sources that a reversal left."""
     size, rows = len(rest), sources.rows
@@ -228,7 +228,7 @@ def take_root(sources: Sources, rank: int, rest: Array) -> None:
     _triangularize(sources, rest)
 
 
-@compilable
+@kernel(plain=True)
 def smooth_cov(gain: Array, rest: Array, cov: Array, reach: Array) -> None:
     """V ← Σ + G V Gᵀ, and the pair covariance G V."""
     size = len(cov)
@@ -243,7 +243,7 @@ def smooth_cov(gain: Array, rest: Array, cov: Array, reach: Array) -> None:
             cov[i][j] = cov[j][i] = rest[i][j] + dot(reach[i], gain[j])
 
 
-@compilable
+@kernel(plain=True)
 def square(factor: Array, cov: Array) -> None:
     """Write SSᵀ into ``cov``."""
     for i in range(len(factor)):
@@ -251,13 +251,13 @@ def square(factor: Array, cov: Array) -> None:
             cov[i][j] = cov[j][i] = dot(factor[i], factor[j])
 
 
-@compilable
+@kernel(plain=True)
 def is_due(seen: int) -> bool:
     """Tell whether to compare covariances: after 1, 2, 4, 8, … steps."""
     return seen & (seen - 1) == 0
 
 
-@compilable
+@kernel(plain=True)
 def has_settled(cov: Array, kept: Array, seen: int) -> bool:
     """Compare a covariance with the one kept, of half as many steps, and keep it instead."""
     steady = seen > 1
@@ -269,7 +269,7 @@ def has_settled(cov: Array, kept: Array, seen: int) -> bool:
     return steady
 
 
-@compilable
+@kernel(plain=True)
 def copy_matrix(a: Array, target: Array) -> None:
     """Copy entry by entry, which means the same for lists and for arrays."""
     for i in range(len(a)):
@@ -277,7 +277,7 @@ def copy_matrix(a: Array, target: Array) -> None:
             target[i][j] = a[i][j]
 
 
-@compilable
+@kernel(plain=True)
 def dot(a: Array, b: Array) -> float:
     """Return aᵀb."""
     value = 0.0
@@ -286,7 +286,7 @@ def dot(a: Array, b: Array) -> float:
     return value
 
 
-@compilable
+@kernel(plain=True)
 def _size_of_terms(factor: Array, row: Array) -> float:
     total = 0.0
     for j in range(len(row)):
@@ -297,7 +297,7 @@ def _size_of_terms(factor: Array, row: Array) -> float:
     return total
 
 
-@compilable
+@kernel(plain=True)
 def _move(factor: Array, transition: Array, noise_factor: Array, rows: Array) -> None:
     """Write [AS, Q½] into the first rows."""
     size = len(factor)
@@ -310,7 +310,7 @@ def _move(factor: Array, transition: Array, noise_factor: Array, rows: Array) ->
             row[j], row[size + j] = value, noise_factor[i][j]
 
 
-@compilable
+@kernel(plain=True)
 def _triangularize(sources: Sources, factor: Array) -> None:
     """Rotate the first rows M into lower-triangular L with LLᵀ = MMᵀ."""
     size = len(factor)
@@ -321,7 +321,7 @@ def _triangularize(sources: Sources, factor: Array) -> None:
             factor[i][j] = sources.rows[i][j] if j <= i else 0.0
 
 
-@compilable
+@kernel(plain=True)
 def _sort_sources(sources: Sources, n_rows: int) -> None:
     """Put large noise sources first: small ones then survive the reflections."""
     rows, sizes = sources.rows, sources.sizes
@@ -343,7 +343,7 @@ def _sort_sources(sources: Sources, n_rows: int) -> None:
                 rows[i][r], rows[i][best] = rows[i][best], rows[i][r]
 
 
-@compilable
+@kernel(plain=True)
 def _length(row: Array, first: int) -> float:
     total = 0.0
     for r in range(first, len(row)):
@@ -351,7 +351,7 @@ def _length(row: Array, first: int) -> float:
     return math.sqrt(total)
 
 
-@compilable
+@kernel(plain=True)
 def _reflect(rows: Array, pivot: int, first: int, n_rows: int, length: float) -> None:
     """Reflect the sources from ``first`` on so that row ``pivot`` keeps one entry there, its length."""
     v = rows[pivot]

@@ -7,7 +7,7 @@ algorithm Dot2.
 
 from __future__ import annotations
 
-from posteriori.numerics.compilation import compilable
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array
 
 __all__ = ["affine", "find_innovation", "step_mean", "two_sum"]
@@ -15,7 +15,7 @@ __all__ = ["affine", "find_innovation", "step_mean", "two_sum"]
 _SPLITTER = 134217729.0  # 2²⁷ + 1
 
 
-@compilable
+@kernel(plain=True)
 def step_mean(
     matrix: Array, offset: Array, hi: Array, lo: Array, in_two_words: bool, moved: Array, low: Array
 ) -> None:
@@ -26,7 +26,7 @@ def step_mean(
             moved[i], low[i] = two_sum(moved[i], low[i])
 
 
-@compilable
+@kernel(plain=True)
 def find_innovation(
     y: float, offset: float, row: Array, hi: Array, lo: Array, in_two_words: bool
 ) -> float:
@@ -38,7 +38,7 @@ def find_innovation(
     return -value
 
 
-@compilable
+@kernel(plain=True)
 def affine(
     row: Array, offset: float, hi: Array, lo: Array, in_two_words: bool
 ) -> tuple[float, float]:
@@ -56,7 +56,7 @@ def affine(
     return value, slip
 
 
-@compilable
+@kernel(plain=True)
 def two_sum(a: float, b: float) -> tuple[float, float]:
     """Return s and e with a + b = s + e exactly."""
     total = a + b
@@ -64,7 +64,7 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
     return total, (a - (total - part)) + (b - part)
 
 
-@compilable
+@kernel(plain=True)
 def _two_product(a: float, b: float) -> tuple[float, float]:
     """Return p and e with a·b = p + e exactly."""
     product = a * b

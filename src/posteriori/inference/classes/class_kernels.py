@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
 _LARGE = 1e100
 
 
-@compiled
+@kernel
 def add_rows(x: Array, codes: Any, weight: Array, counts: Array, sums: Array) -> None:
     """Add up the weights and values of seen entries by class: counts, sums (K, D)."""
     for n in range(x.shape[0]):
@@ -31,7 +31,7 @@ def add_rows(x: Array, codes: Any, weight: Array, counts: Array, sums: Array) ->
             sums[k, d] += w * x[n, d] if seen else 0.0
 
 
-@compiled
+@kernel
 def add_squares(x: Array, codes: Any, weight: Array, means: Array, squares: Array) -> None:
     """Add up the weighted squares of seen entries about the means of their classes (K, D)."""
     for n in range(x.shape[0]):
@@ -41,7 +41,7 @@ def add_squares(x: Array, codes: Any, weight: Array, means: Array, squares: Arra
             squares[k, d] += w * shift * shift if shift == shift else 0.0
 
 
-@compiled
+@kernel
 def normal_terms(
     x: Array, means: Array, half_precision: Array, log_norm: Array, out: Array
 ) -> None:
@@ -56,7 +56,7 @@ def normal_terms(
             out[n, k] += total
 
 
-@compiled
+@kernel
 def student_terms(
     x: Array, means: Array, precision: Array, half_power: Array, log_norm: Array, out: Array
 ) -> None:
@@ -79,7 +79,7 @@ def student_terms(
             out[n, k] += total - power * np.log(product)
 
 
-@compiled
+@kernel
 def binary_terms(x: Array, log_one: Array, log_zero: Array, out: Array) -> None:
     """Add Σ_d ln p(x_d) of entries that are 0 or 1 to out (N, K)."""
     for n in range(x.shape[0]):
@@ -91,7 +91,7 @@ def binary_terms(x: Array, log_one: Array, log_zero: Array, out: Array) -> None:
             out[n, k] += total
 
 
-@compiled
+@kernel
 def first_not_whole(x: Array, largest: float) -> tuple[int, int]:
     """Return row and column of the first seen entry that is no whole number in [0, largest], or −1."""
     for n in range(x.shape[0]):

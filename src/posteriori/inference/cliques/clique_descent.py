@@ -7,13 +7,13 @@ import math
 from posteriori.inference.cliques.clique_loops import fold
 from posteriori.inference.cliques.clique_plan import PlanArrays
 from posteriori.inference.cliques.clique_runs import Runs
-from posteriori.numerics.compilation import compilable_bare
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["distribute_rows"]
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def distribute_rows(
     plan: PlanArrays,
     runs: Runs,
@@ -59,7 +59,7 @@ def distribute_rows(
                 _read_marginals(plan, states[b], c, kept, n, margin, rest, found[b])
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _hand_down(
     c: int,
     plan: PlanArrays,
@@ -90,7 +90,7 @@ def _hand_down(
         at += n
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _read_marginals(
     plan: PlanArrays,
     states: IntArray,
@@ -119,7 +119,7 @@ def _read_marginals(
                 _sum_axis(rest, n, inner, size, found, first)
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _sum_axis(table: Array, count: int, inner: int, size: int, found: Array, first: int) -> None:
     """Add a table up to one of its axes, whose next state is ``inner`` cells on."""
     at = 0

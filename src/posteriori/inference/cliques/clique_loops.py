@@ -19,7 +19,7 @@ import math
 from posteriori.inference.cliques.clique_plan import PlanArrays
 from posteriori.inference.cliques.clique_runs import Runs
 from posteriori.inference.cliques.table_set import LEAST, TableSet
-from posteriori.numerics.compilation import compilable_bare
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["collect_row", "collect_rows", "fold", "leave_logs"]
@@ -29,7 +29,7 @@ __all__ = ["collect_row", "collect_rows", "fold", "leave_logs"]
 _HUGE = 1e20
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def collect_rows(
     plan: PlanArrays,
     tables: TableSet,
@@ -87,7 +87,7 @@ def collect_rows(
     return left
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def collect_row(
     plan: PlanArrays,
     tables: TableSet,
@@ -142,12 +142,12 @@ def collect_row(
     return total + math.log(scale)
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _log(x: float) -> float:
     return math.log(x) if x > 0.0 else -math.inf
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _floor(messages: Array, to: int, kept: int) -> float:
     """Return ln of the smallest part of a message that is not 0."""
     least = 1.0
@@ -157,7 +157,7 @@ def _floor(messages: Array, to: int, kept: int) -> float:
     return math.log(least)
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _first_cell_of(table: int, tables: TableSet, row: int, states: IntArray) -> int:
     """Return where a table begins, the states of observed variables given."""
     first = tables.base[table] + row * tables.row[table]
@@ -167,7 +167,7 @@ def _first_cell_of(table: int, tables: TableSet, row: int, states: IntArray) -> 
     return first
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _advance(
     low: int, loops: int, size: IntArray, step: IntArray, counter: IntArray, place: int
 ) -> int:
@@ -182,7 +182,7 @@ def _advance(
     return place
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _spread(
     add: int,
     low: int,
@@ -216,7 +216,7 @@ def _spread(
         place = _advance(low, loops, size, step, counter, place)
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def fold(
     maximize: int,
     low: int,
@@ -255,7 +255,7 @@ def fold(
         place = _advance(low, loops, size, step, counter, place)
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _send_up(
     logs: int, maximize: int, cells: Array, at: int, end: int, messages: Array, to: int, kept: int
 ) -> float:
@@ -273,7 +273,7 @@ def _send_up(
     return top
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _reduce(cells: Array, low: int, n: int, logs: int, maximize: int) -> float:
     """Return the sum or the largest of neighbouring cells; logarithms stay logarithms."""
     total = 0.0
@@ -291,7 +291,7 @@ def _reduce(cells: Array, low: int, n: int, logs: int, maximize: int) -> float:
     return top + math.log(total)
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def leave_logs(
     plan: PlanArrays, runs: Runs, b: int, cells: Array, messages: Array, tops: Array
 ) -> None:

@@ -16,7 +16,7 @@ from posteriori.graphs.orders.elimination_order import eliminate_all, join_scope
 from posteriori.inference.cliques.clique_groups import group_inputs
 from posteriori.inference.cliques.table_set import TableSet
 from posteriori.numerics.blocks.memory import free_memory
-from posteriori.numerics.compilation import as_kernel_indices, compilable_bare, run
+from posteriori.numerics.compilation import as_kernel_indices, kernel, run
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["CliquePlan", "PlanArrays", "plan_cliques"]
@@ -325,7 +325,7 @@ def _starts(counts: Array) -> IntArray:
     return as_kernel_indices(np.concatenate([[0], np.cumsum(counts)]))
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _find_cliques(
     start: IntArray,
     scope: IntArray,
@@ -348,7 +348,7 @@ def _find_cliques(
                 clique_of[i] = home[v]
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _find_steps(
     start: IntArray,
     scope: IntArray,
@@ -373,7 +373,7 @@ def _find_steps(
             of_variable[scope[e]] = 0
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _message_cells(
     start: IntArray, axes: IntArray, shared: IntArray, sizes: IntArray, cells: IntArray
 ) -> None:

@@ -8,13 +8,13 @@ from posteriori.inference.cliques.clique_loops import collect_row, fold, leave_l
 from posteriori.inference.cliques.clique_plan import PlanArrays
 from posteriori.inference.cliques.clique_runs import Axes, Runs, join_axes, lay_row
 from posteriori.inference.cliques.table_set import TableSet
-from posteriori.numerics.compilation import compilable_bare
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["draw_below", "find_best", "joint_rows"]
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def joint_rows(
     plan: PlanArrays,
     tables: TableSet,
@@ -74,7 +74,7 @@ def joint_rows(
     return left
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _read_joint(
     plan: PlanArrays,
     states: IntArray,
@@ -101,7 +101,7 @@ def _read_joint(
     fold(0, 0, loops, axes.run_size, axes.run_step, axes.counter, cells, at, at + count, found)
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def find_best(
     plan: PlanArrays,
     runs: Runs,
@@ -140,7 +140,7 @@ def find_best(
                     top //= plan.sizes[v]
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def draw_below(
     plan: PlanArrays, states: IntArray, cells: Array, uniform: Array, drawn: IntArray
 ) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.cliques.clique_plan import PlanArrays
-from posteriori.numerics.compilation import compilable_bare
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import IntArray
 
 __all__ = ["Axes", "Runs", "join_axes", "lay_row", "lay_runs", "make_runs"]
@@ -58,7 +58,7 @@ def make_runs(plan: PlanArrays, rows: int) -> Runs:
     )
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def lay_runs(
     plan: PlanArrays,
     states: IntArray,
@@ -84,7 +84,7 @@ def lay_runs(
         lay_row(plan, states[b], axes, n_cells[b], kept[b], length[b], size[b], step[b])
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def lay_row(
     plan: PlanArrays,
     states: IntArray,
@@ -120,7 +120,7 @@ def lay_row(
             length[i] = join_axes(n_axes, axes.size, axes.step, plan.first_run[i], size, step)
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def _set_steps(
     plan: PlanArrays, c: int, below: int, axis_size: IntArray, axis_step: IntArray
 ) -> None:
@@ -138,7 +138,7 @@ def _set_steps(
         a -= 1
 
 
-@compilable_bare
+@kernel(plain=True, allocates=False)
 def join_axes(
     n_axes: int, axis_size: IntArray, axis_step: IntArray, at: int, size: IntArray, step: IntArray
 ) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled_sums
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["add_moments", "distance_table", "farthest_row", "follow_rows", "sum_distances"]
 
 
-@compiled_sums
+@kernel(sums="free")
 def row_distance(x: Array, i: int, centers: Array, k: int, absolute: bool) -> float:
     """Return Σ (x − c)² or Σ |x − c| over the seen entries of a row."""
     s = 0.0
@@ -21,7 +21,7 @@ def row_distance(x: Array, i: int, centers: Array, k: int, absolute: bool) -> fl
     return s
 
 
-@compiled_sums
+@kernel(sums="free")
 def sum_distances(
     x: Array, weight: Array, centers: Array, labels: IntArray, absolute: bool, first: int, last: int
 ) -> float:
@@ -34,7 +34,7 @@ def sum_distances(
     return total
 
 
-@compiled_sums
+@kernel(sums="free")
 def distance_table(x: Array, centers: Array, absolute: bool, table: Array) -> None:
     """Write the distances of all rows to all centres, (N, K)."""
     for i in range(len(x)):
@@ -42,7 +42,7 @@ def distance_table(x: Array, centers: Array, absolute: bool, table: Array) -> No
             table[i, k] = row_distance(x, i, centers, k, absolute)
 
 
-@compiled_sums
+@kernel(sums="free")
 def farthest_row(
     x: Array, weight: Array, centers: Array, labels: IntArray, absolute: bool, others: Array
 ) -> int:
@@ -59,7 +59,7 @@ def farthest_row(
     return found
 
 
-@compiled_sums
+@kernel(sums="free")
 def add_moments(
     x: Array, weight: Array, around: Array, counts: Array, sums: Array, squares: Array
 ) -> None:
@@ -76,7 +76,7 @@ def add_moments(
                 squares[d] += w * z * z
 
 
-@compiled_sums
+@kernel(sums="free")
 def follow_rows(
     x: Array, weight: Array, centers: Array, counts: Array, rate: float, labels: IntArray
 ) -> None:

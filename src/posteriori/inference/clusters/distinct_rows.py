@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
-from posteriori.numerics.compilation import as_kernel_input, compiled
+from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["DistinctRows", "distinct_rows"]
@@ -104,7 +104,7 @@ def _smallest_hashes(
     return first, total
 
 
-@compiled
+@kernel
 def _hash_rows(x: Array, bits: Any, start: int, stop: int, seed: Any, hashes: Any) -> None:
     """Write a hash of each row: entries one after another, mixed as splitmix64 does."""
     for i in range(start, stop):

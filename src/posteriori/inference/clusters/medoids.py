@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.compilation import as_kernel_input, compiled_sums
+from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Medoids", "find_medoids"]
@@ -77,7 +77,7 @@ def find_medoids(
     return Medoids(medoids, which.astype(np.int32), inertia, abs(n_iter), n_iter > 0)
 
 
-@compiled_sums
+@kernel(sums="free")
 def _build(to: Array, w: Array, medoids: IntArray, nearest: Array) -> float:
     """Choose medoids greedily, each time the row that lowers J most; return the largest distance."""
     n = len(to)
@@ -103,7 +103,7 @@ def _build(to: Array, w: Array, medoids: IntArray, nearest: Array) -> float:
     return largest
 
 
-@compiled_sums
+@kernel(sums="free")
 def _is_chosen(medoids: IntArray, count: int, row: int) -> bool:
     for i in range(count):  # noqa: SIM110 # loops are compiled, generators are not
         if medoids[i] == row:
@@ -111,7 +111,7 @@ def _is_chosen(medoids: IntArray, count: int, row: int) -> bool:
     return False
 
 
-@compiled_sums
+@kernel(sums="free")
 def _swap(
     to: Array,
     w: Array,
@@ -142,7 +142,7 @@ def _swap(
     return max_iter if since >= n else -max_iter
 
 
-@compiled_sums
+@kernel(sums="free")
 def _weigh(
     to: Array, w: Array, c: int, near: Array, which: IntArray, loss: Array, change: Array
 ) -> float:
@@ -160,7 +160,7 @@ def _weigh(
     return gained
 
 
-@compiled_sums
+@kernel(sums="free")
 def _look(
     to: Array,
     w: Array,

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled_sums
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["ABSOLUTE", "SEEN_SQUARES", "SQUARES", "add_members", "assign_rows"]
@@ -28,7 +28,7 @@ _LOWER = 1.0 - 1e-6
 _ROUNDING = 4.5e-16
 
 
-@compiled_sums
+@kernel(sums="free")
 def assign_rows(
     x: Array,
     weight: Array,
@@ -113,7 +113,7 @@ def assign_rows(
     return changed
 
 
-@compiled_sums
+@kernel(sums="free")
 def _settle(
     pack: Array,
     weight: Array,
@@ -155,7 +155,7 @@ def _settle(
     return changed
 
 
-@compiled_sums
+@kernel(sums="free")
 def _assign_pack(
     pack: Array,
     centers: Array,
@@ -185,7 +185,7 @@ def _assign_pack(
         work[0, r], work[1, r] = math.sqrt(work[0, r]), math.sqrt(work[1, r])
 
 
-@compiled_sums
+@kernel(sums="free")
 def _make_squares(
     pack: Array,
     centers: Array,
@@ -214,7 +214,7 @@ def _make_squares(
             work[1, r] = max(2.0 * work[1, r] + work[2, r] - 2.0 * error, 0.0)
 
 
-@compiled_sums
+@kernel(sums="free")
 def _search_by_products(
     pack: Array, centers: Array, half: Array, work: Array, which: IntArray
 ) -> None:
@@ -243,7 +243,7 @@ def _search_by_products(
             work[0, r] = min(t, best)
 
 
-@compiled_sums
+@kernel(sums="free")
 def _search_by_differences(
     pack: Array, centers: Array, columns: int, k_all: int, work: Array, which: IntArray
 ) -> None:
@@ -264,7 +264,7 @@ def _search_by_differences(
             work[0, r] = min(s, best)
 
 
-@compiled_sums
+@kernel(sums="free")
 def _search_by_absolute(
     pack: Array, centers: Array, columns: int, k_all: int, work: Array, which: IntArray
 ) -> None:
@@ -285,7 +285,7 @@ def _search_by_absolute(
             work[0, r] = min(s, best)
 
 
-@compiled_sums
+@kernel(sums="free")
 def _search_one(
     pack: Array, r: int, centers: Array, columns: int, k_all: int, work: Array, which: IntArray
 ) -> None:
@@ -303,7 +303,7 @@ def _search_one(
     work[0, r], work[1, r], which[r] = best, second, at
 
 
-@compiled_sums
+@kernel(sums="free")
 def add_members(
     x: Array,
     weight: Array,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["median_centers", "ranked_columns"]
@@ -46,7 +46,7 @@ def median_centers(
     return found
 
 
-@compiled
+@kernel
 def _walk(
     x: Array, weight: Array, labels: IntArray, order: IntArray, found: Array, room: Array
 ) -> None:

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled_sums
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -36,7 +36,7 @@ _TINY = 1e-190
 _GUARD = 1e-305
 
 
-@compiled_sums
+@kernel(sums="free")
 def filter_joint(
     initial: Array,
     transitions: Array,
@@ -80,7 +80,7 @@ def filter_joint(
     return lost
 
 
-@compiled_sums
+@kernel(sums="free")
 def smooth_joint(
     transitions: Array,
     sizes: IntArray,
@@ -120,7 +120,7 @@ def smooth_joint(
             here[s] *= ratio[s]  # γ(r) = α(r) Σ_s A(r, s) γ(s)/p(s)
 
 
-@compiled_sums
+@kernel(sums="free")
 def filter_joint_logs(
     initial: Array,
     transitions: Array,
@@ -154,7 +154,7 @@ def filter_joint_logs(
     return 0
 
 
-@compiled_sums
+@kernel(sums="free")
 def smooth_joint_logs(
     transitions: Array,
     sizes: IntArray,
@@ -191,7 +191,7 @@ def smooth_joint_logs(
         filtered[t] += ratio
 
 
-@compiled_sums
+@kernel(sums="free")
 def best_scores(
     initial: Array, transitions: Array, sizes: IntArray, first: Array, scores: Array
 ) -> int:
@@ -217,7 +217,7 @@ def best_scores(
     return -1
 
 
-@compiled_sums
+@kernel(sums="free")
 def follow_back(
     transitions: Array, sizes: IntArray, first: Array, scores: Array, states: IntArray
 ) -> None:
@@ -238,14 +238,14 @@ def follow_back(
         states[t] = here.argmax()
 
 
-@compiled_sums
+@kernel(sums="free")
 def _copy(x: Array, out: Array) -> None:
     """Copy by a loop: what ``out[:] = x`` would say of other lengths takes seconds to compile."""
     for s in range(len(x)):
         out[s] = x[s]
 
 
-@compiled_sums
+@kernel(sums="free")
 def _push(x: Array, moves: Array, size: int, inner: int, out: Array) -> None:
     """Fill out(u, k, i) = Σ_j x(u, j, i) A_jk."""
     if inner == 1:
@@ -264,7 +264,7 @@ def _push(x: Array, moves: Array, size: int, inner: int, out: Array) -> None:
                     result[i] += share * part[i]
 
 
-@compiled_sums
+@kernel(sums="free")
 def _row_times(row: Array, moves: Array, size: int, result: Array) -> None:
     for k in range(size):
         result[k] = 0.0
@@ -274,13 +274,13 @@ def _row_times(row: Array, moves: Array, size: int, result: Array) -> None:
             result[k] += share * move[k]
 
 
-@compiled_sums
+@kernel(sums="free")
 def _pull(x: Array, moves: Array, size: int, inner: int, out: Array) -> None:
     """Fill out(u, j, i) = Σ_k A_jk x(u, k, i)."""
     _push(x, np.ascontiguousarray(moves.T), size, inner, out)
 
 
-@compiled_sums
+@kernel(sums="free")
 def _add_pairs(
     f: Array, ratio: Array, size: int, inner: int, weight: float, pair_sums: Array
 ) -> None:
@@ -305,7 +305,7 @@ def _add_pairs(
                 pair_sums[j, k] += weight * total
 
 
-@compiled_sums
+@kernel(sums="free")
 def _log_push(x: Array, moves: Array, size: int, inner: int, out: Array) -> None:
     """Fill out(u, k, i) = ln Σ_j exp(x(u, j, i) + ln A_jk)."""
     blocks, made = x.reshape(-1, size, inner), out.reshape(-1, size, inner)
@@ -322,7 +322,7 @@ def _log_push(x: Array, moves: Array, size: int, inner: int, out: Array) -> None
                 made[u, k, i] = top
 
 
-@compiled_sums
+@kernel(sums="free")
 def _add_log_pairs(
     f: Array,
     ratio: Array,
@@ -343,7 +343,7 @@ def _add_log_pairs(
                 pair_sums[j, k] += weight * total
 
 
-@compiled_sums
+@kernel(sums="free")
 def _best_push(x: Array, moves: Array, size: int, inner: int, out: Array) -> None:
     """Fill out(u, k, i) = max_j x(u, j, i) + ln A_jk."""
     blocks, made = x.reshape(-1, size, inner), out.reshape(-1, size, inner)

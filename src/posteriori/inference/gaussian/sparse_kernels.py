@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.numerics import rank
-from posteriori.numerics.compilation import compiled
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -27,10 +27,10 @@ __all__ = [
     "solve_upper",
 ]
 
-_exceeds_rounding = compiled(rank.exceeds_rounding)
+_exceeds_rounding = kernel(rank.exceeds_rounding)
 
 
-@compiled
+@kernel
 def _elimination_tree(starts: Any, rows: Any) -> Any:
     """Return the parent of each column, −1 for roots."""
     size = len(starts) - 1
@@ -48,7 +48,7 @@ def _elimination_tree(starts: Any, rows: Any) -> Any:
     return parent
 
 
-@compiled
+@kernel
 def _row_pattern(k: int, starts: Any, rows: Any, parent: Any, mark: Any, stack: Any) -> int:
     """Write the columns of row k of the factor to the end of a stack; return where they start."""
     top = len(parent)
@@ -68,7 +68,7 @@ def _row_pattern(k: int, starts: Any, rows: Any, parent: Any, mark: Any, stack: 
     return top
 
 
-@compiled
+@kernel
 def find_columns(starts: Any, rows: Any, most: int) -> Any:
     """Return the elimination tree and where the columns of the factor begin.
 
@@ -99,7 +99,7 @@ def find_columns(starts: Any, rows: Any, most: int) -> Any:
     return parent, begin
 
 
-@compiled
+@kernel
 def factorize_upper(starts: Any, rows: Any, values: Any) -> Any:
     """Return lower L with L Lᵀ = A by columns, from the upper triangle of A; and where it failed.
 
@@ -116,7 +116,7 @@ def factorize_upper(starts: Any, rows: Any, values: Any) -> Any:
     return begin, index, lower, failed
 
 
-@compiled
+@kernel
 def factorize_like(starts: Any, rows: Any, values: Any, parent: Any, begin: Any) -> Any:
     """Return rows and values of the factor whose columns are known, and where it failed."""
     size = len(starts) - 1
@@ -150,7 +150,7 @@ def factorize_like(starts: Any, rows: Any, values: Any, parent: Any, begin: Any)
     return index, lower, -1
 
 
-@compiled
+@kernel
 def solve_lower(starts: Any, rows: Any, lower: Array, b: Array) -> None:
     """Replace B (n, m) by L⁻¹ B."""
     for j in range(len(starts) - 1):
@@ -161,7 +161,7 @@ def solve_lower(starts: Any, rows: Any, lower: Array, b: Array) -> None:
                 b[rows[p], c] -= lower[p] * b[j, c]
 
 
-@compiled
+@kernel
 def solve_upper(starts: Any, rows: Any, lower: Array, b: Array) -> None:
     """Replace B (n, m) by L⁻ᵀ B."""
     for j in range(len(starts) - 2, -1, -1):
@@ -172,7 +172,7 @@ def solve_upper(starts: Any, rows: Any, lower: Array, b: Array) -> None:
             b[j, c] /= lower[starts[j]]
 
 
-@compiled
+@kernel
 def entries_of_inverse(starts: Any, rows: Any, lower: Array) -> Array:
     """Return the entries of (L Lᵀ)⁻¹ on the pattern of L.
 
@@ -208,7 +208,7 @@ def entries_of_inverse(starts: Any, rows: Any, lower: Array) -> Array:
     return inverse
 
 
-@compiled
+@kernel
 def find_entries(starts: Any, rows: Any, i: Any, j: Any) -> Any:
     """Return where entries (i, j) of a symmetric matrix stand on the pattern of L; −1: nowhere."""
     found = np.empty(len(i), dtype=np.int64)
@@ -225,7 +225,7 @@ def find_entries(starts: Any, rows: Any, i: Any, j: Any) -> Any:
     return found
 
 
-@compiled
+@kernel
 def pick_entries(starts: Any, rows: Any, values: Array, i: Any, j: Any) -> Array:
     """Return entries (i, j) of a symmetric matrix given on the pattern of L, which must hold them."""
     return values[find_entries(starts, rows, i, j)]

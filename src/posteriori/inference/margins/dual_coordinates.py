@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled_beside, compiled_sums
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["LinearMachine", "LinearRows", "solve_linear_machine"]
@@ -146,7 +146,7 @@ def solve_linear_machine(
     return LinearMachine(w[:-1].copy(), center + column * float(w[-1]), a, passes, arrived)
 
 
-@compiled_sums
+@kernel(sums="free")
 def _descend(
     values: Array,
     columns: IntArray,
@@ -231,7 +231,7 @@ def _descend(
     return visits, gap
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _without_marked(active: IntArray, size: int) -> int:
     """Move numbers that are not negative to the front; return how many there are."""
     kept = 0
@@ -242,7 +242,7 @@ def _without_marked(active: IntArray, size: int) -> int:
     return kept
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _divisor(p: Any, q: int) -> Any:
     """Return the greatest common divisor."""
     while q:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from posteriori.numerics.blocks.block_sizes import NODES, rows_per_block
-from posteriori.numerics.compilation import compiled_fused
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["fill_gaussian"]
@@ -63,7 +63,7 @@ def fill_gaussian(
             )
 
 
-@compiled_fused
+@kernel(sums="fused", allocates=False)
 def _exponentials(
     products: Array,
     half_x: Array,

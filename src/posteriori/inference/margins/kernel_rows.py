@@ -11,7 +11,7 @@ from posteriori.inference.margins.gaussian_values import fill_gaussian
 from posteriori.kernels.kernel import Kernel
 from posteriori.kernels.radial import RBF
 from posteriori.numerics.blocks.block_sizes import IN_CACHE, IN_MEMORY, rows_per_block
-from posteriori.numerics.compilation import compiled_fused
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array, IntArray
 
@@ -256,7 +256,7 @@ def gram_products(
     return total
 
 
-@compiled_fused
+@kernel(sums="fused", allocates=False)
 def _add_rows(
     rows: Array, slots: IntArray, steps: Array, products: Array, first: int, last: int
 ) -> None:

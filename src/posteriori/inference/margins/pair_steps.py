@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["descend_in_pairs"]
@@ -21,7 +21,7 @@ __all__ = ["descend_in_pairs"]
 _FLAT = 1e-12
 
 
-@compiled_beside
+@kernel(allocates=False)
 def descend_in_pairs(
     K: Array,
     g: Array,
@@ -72,7 +72,7 @@ def descend_in_pairs(
     return most
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _move(u: Array, lower: Array, upper: Array, i: int, j: int, step: float) -> float:
     """Raise u[i] and lower u[j] by a step, to the first end at most; return the step that was taken."""
     up, down = upper[i] - u[i], u[j] - lower[j]

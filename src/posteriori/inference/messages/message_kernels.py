@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from posteriori.numerics import rank
-from posteriori.numerics.compilation import compiled
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array
 
 __all__ = ["normal_sweep", "table_sweep"]
@@ -18,10 +18,10 @@ __all__ = ["normal_sweep", "table_sweep"]
 #: The logarithm of the probability of what is impossible.
 _NEVER = -math.inf
 
-_exceeds_rounding = compiled(rank.exceeds_rounding)
+_exceeds_rounding = kernel(rank.exceeds_rounding)
 
 
-@compiled
+@kernel
 def normal_sweep(
     constant: Array,
     weight: Array,
@@ -66,7 +66,7 @@ def normal_sweep(
             w[t, b] = _turned(s, out)
 
 
-@compiled
+@kernel
 def _through_improper(
     c: Array, weight: Array, k: Array, pull: Array, precision: Array
 ) -> tuple[Array, Array]:
@@ -91,7 +91,7 @@ def _through_improper(
     return np.dot(s, c) - np.dot(across, told), s
 
 
-@compiled
+@kernel
 def _turned(s: Array, out: Array) -> Array:
     """Return W = KᵀSK, with 0 for eigenvalues that are rounding errors of |K|ᵀ|S||K|."""
     made = np.dot(np.ascontiguousarray(out.T), np.dot(s, out))
@@ -113,7 +113,7 @@ def _turned(s: Array, out: Array) -> Array:
     return np.dot(across * values, np.ascontiguousarray(across.T))
 
 
-@compiled
+@kernel
 def _is_definite(a: Array) -> bool:
     """Tell what :func:`posteriori.numerics.rank.is_definite` tells, for one matrix."""
     sizes = np.diag(a)
@@ -123,7 +123,7 @@ def _is_definite(a: Array) -> bool:
     return bool(_exceeds_rounding(values[0], max(values[-1], 1.0)))
 
 
-@compiled
+@kernel
 def _has_clear_pivots(a: Array, sizes: Array) -> bool:
     lower = a.copy()
     for j in range(len(a)):
@@ -138,7 +138,7 @@ def _has_clear_pivots(a: Array, sizes: Array) -> bool:
     return True
 
 
-@compiled
+@kernel
 def _scaled_rows(a: Array, by: Array) -> Array:
     scaled = np.empty(a.shape)
     for i in range(len(a)):
@@ -147,7 +147,7 @@ def _scaled_rows(a: Array, by: Array) -> Array:
     return scaled
 
 
-@compiled
+@kernel
 def _eigen(a: Array, sizes: Array) -> tuple[Array, Array, Array]:
     """Return roots of sizes, and eigenvalues and -vectors in units in which these are 1."""
     roots = np.ones(len(a))
@@ -162,7 +162,7 @@ def _eigen(a: Array, sizes: Array) -> tuple[Array, Array, Array]:
     return roots, values, np.ascontiguousarray(vectors)
 
 
-@compiled
+@kernel
 def table_sweep(table: Array, base: Array, finite: Array, impossible: Array) -> None:
     """Fill the two parts (L, B, K) of what each row sends.
 

@@ -22,13 +22,13 @@ from __future__ import annotations
 from math import log, nan
 
 from posteriori.inference.series.scalar_recursions import multiply, sandwich, step_columns
-from posteriori.numerics.compilation import compiled_beside, compiled_into
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["gather_forward", "slope_backward"]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def gather_forward(
     emission: Array,
     rows: IntArray,
@@ -95,7 +95,7 @@ def gather_forward(
     return log_volume
 
 
-@compiled_beside
+@kernel(allocates=False)
 def slope_backward(
     emission: Array,
     rows: IntArray,
@@ -156,7 +156,7 @@ def slope_backward(
             sandwich(columns, rows, weights[t - 1], precision, work)  # N ← TᵀNT
 
 
-@compiled_into
+@kernel(called="inlined")
 def _absorb(
     z: Array,
     variance: float,
@@ -202,7 +202,7 @@ def _absorb(
     return held
 
 
-@compiled_into
+@kernel(called="inlined")
 def _look(
     z: Array,
     held: float,
@@ -226,7 +226,7 @@ def _look(
             slope[i] += errors[c] * mean[i, c]
 
 
-@compiled_into
+@kernel(called="inlined")
 def _sum_squares(pull: Array, precision: Array, outputs: float, total: Array) -> None:
     """G = Σ rrᵀ − QN."""
     size, many = pull.shape
@@ -237,7 +237,7 @@ def _sum_squares(pull: Array, precision: Array, outputs: float, total: Array) ->
                 total[i, j] += pull[i, c] * pull[j, c]
 
 
-@compiled_into
+@kernel(called="inlined")
 def _lengthen(
     gap: float,
     mean: Array,
@@ -260,7 +260,7 @@ def _lengthen(
             diffusion[i, j] += gap * total[i, j]
 
 
-@compiled_into
+@kernel(called="inlined")
 def _keep_digits(z: Array, left: float, gain: Array, cov: Array) -> None:
     """Where one state is seen, what is left of its covariances is Ph/F: a difference would lose digits."""
     seen, alone = 0, 0
@@ -272,7 +272,7 @@ def _keep_digits(z: Array, left: float, gain: Array, cov: Array) -> None:
             cov[alone, j] = cov[j, alone] = left * gain[j] / z[alone]
 
 
-@compiled_into
+@kernel(called="inlined")
 def _copy(matrix: Array, room: Array) -> None:
     for i in range(matrix.shape[0]):
         for j in range(matrix.shape[1]):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, IntArray
 
@@ -131,7 +131,7 @@ def rows_with_gaps(belief: GapBelief, order: int) -> RegressionRows:
     return RegressionRows(regressors, values, counts_for)
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _gather_precision(
     places: IntArray, windows: Array, squares: Array, precision: Array, pulls: Array
 ) -> None:
@@ -149,7 +149,7 @@ def _gather_precision(
                     precision[m, d] += here[lag]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _invert_within_band(precision: Array, pulls: Array, means: Array, band: Array) -> None:
     """Fill in Λ⁻¹h, and the entries of Λ⁻¹ that lie within the band of Λ, which becomes its root."""
     count, width = precision.shape
@@ -178,7 +178,7 @@ def _invert_within_band(precision: Array, pulls: Array, means: Array, band: Arra
             band[j, j - m] = entry / precision[m, 0]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _add_covariances(places: IntArray, band: Array, steps: int, sums: Array) -> None:
     """Add the covariances of missing values to the squares of all rows in which both stand."""
     order = band.shape[1] - 1
@@ -191,7 +191,7 @@ def _add_covariances(places: IntArray, band: Array, steps: int, sums: Array) -> 
                     sums[lag + apart, lag] += band[m, d]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _add_uncertainty(
     places: IntArray,
     band: Array,

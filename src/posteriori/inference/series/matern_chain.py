@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled_beside, compiled_into
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -178,7 +178,7 @@ RECIPROCALS = 1.0 / np.arange(1.0, 48.0)
 _NOTHING = 1e-17
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _fill_steps(
     x: Array,
     reciprocals: Array,
@@ -206,7 +206,7 @@ def _fill_steps(
                 noise[start + m, e] = low + d * work[3, m] + f * work[4, m]
 
 
-@compiled_into
+@kernel(called="inlined")
 def integrate_powers(
     x: Array, fading: Array, top: int, reciprocals: Array, integrals: Array
 ) -> None:
@@ -234,7 +234,7 @@ def integrate_powers(
                 _integrate_upwards(x[m], fading[m] * fading[m], top, integrals, m)
 
 
-@compiled_into
+@kernel(called="inlined")
 def _sum_series(x: Array, k: int, reciprocals: Array, series: Array) -> float:
     """I_k = x^{k+1} e^{−2x}/(k+1) times this: Σ_j (2x)^j / ((k+2)…(k+1+j)), from the last term on.
 
@@ -254,7 +254,7 @@ def _sum_series(x: Array, k: int, reciprocals: Array, series: Array) -> float:
     return longest
 
 
-@compiled_into
+@kernel(called="inlined")
 def _integrate_upwards(x: float, faded: float, top: int, integrals: Array, m: int) -> None:
     """I_k = (k I_{k−1} − x^k e^{−2x})/2, which loses no digits where x is large."""
     grown = faded

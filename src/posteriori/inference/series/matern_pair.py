@@ -18,7 +18,7 @@ from posteriori.inference.series.matern_chain import (
     integrate_powers,
     step_coefficients,
 )
-from posteriori.numerics.compilation import as_kernel_input, compiled_beside, compiled_fused
+from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.types import Array
 
 __all__ = ["PAIR", "MaternPair"]
@@ -86,7 +86,7 @@ class MaternPair(NamedTuple):
         return as_kernel_input(self.times), self.rate, *made, *seen
 
 
-@compiled_fused
+@kernel(sums="fused", allocates=False)
 def _gather_blocks(
     times: Array,
     rate: float,
@@ -127,7 +127,7 @@ def _gather_blocks(
     return log_volume
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _fill_steps(times: Array, rate: float, reciprocals: Array, work: Array) -> None:
     """Fill in ∫ e^{−2s}, ∫ s e^{−2s} and ∫ s² e^{−2s} of each step, x and e^{−x}: rows 0, 1, 2, 5, 6."""
     steps = len(times) - 1
@@ -139,7 +139,7 @@ def _fill_steps(times: Array, rate: float, reciprocals: Array, work: Array) -> N
     integrate_powers(x, fading, 2, reciprocals, work)
 
 
-@compiled_fused
+@kernel(sums="fused", allocates=False)
 def _filter_block(
     powers: Array,
     products: Array,
@@ -208,7 +208,7 @@ def _filter_block(
     return log_volume + log(product)
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _keep(work: Array, t: int, p: float, q: float, r: float, mean: Array) -> None:
     """Keep a state: rows 7, 8, 9 and, of means, those from 10 on."""
     work[7, t], work[8, t], work[9, t] = p, q, r
@@ -216,7 +216,7 @@ def _keep(work: Array, t: int, p: float, q: float, r: float, mean: Array) -> Non
         work[10 + 2 * c, t], work[11 + 2 * c, t] = mean[0, c], mean[1, c]
 
 
-@compiled_fused
+@kernel(sums="fused", allocates=False)
 def _slope_blocks(
     times: Array,
     rate: float,
@@ -275,7 +275,7 @@ def _slope_blocks(
     return slope
 
 
-@compiled_fused
+@kernel(sums="fused", allocates=False)
 def _slope_block(
     powers: Array,
     products: Array,

@@ -7,13 +7,13 @@ with its slope, a cycle, a Matérn process) have a pass of their own; it takes t
 
 from __future__ import annotations
 
-from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array
 
 __all__ = ["filter_forward_pair"]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def filter_forward_pair(
     emission: Array,
     transition: Array,

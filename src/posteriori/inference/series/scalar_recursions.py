@@ -10,7 +10,7 @@ P. de Jong, "The diffuse Kalman filter", 1991.
 
 from __future__ import annotations
 
-from posteriori.numerics.compilation import compiled_beside, compiled_into
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def filter_forward_scalar(
     emission: Array,
     rows: IntArray,
@@ -82,7 +82,7 @@ def filter_forward_scalar(
                 cov[noise_rows[e], noise_columns[e]] += u[e] * variances[noise_parts[e]]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def smooth_backward_scalar(
     emission: Array,
     rows: IntArray,
@@ -133,7 +133,7 @@ def smooth_backward_scalar(
             _correct(reaches[t, v], pull, precision, seen[t, v], seen_variances[t], v)
 
 
-@compiled_into
+@kernel(called="inlined")
 def _absorb_backward(
     z: Array,
     innovation: Array,
@@ -174,7 +174,7 @@ def _absorb_backward(
                 precision[j, i] -= across[j] * z[i]
 
 
-@compiled_into
+@kernel(called="inlined")
 def _look(views: Array, mean: Array, cov: Array, seen: Array, reach: Array) -> None:
     """Keep what views show of the state: means, and covariances with the state."""
     size, many = mean.shape
@@ -186,7 +186,7 @@ def _look(views: Array, mean: Array, cov: Array, seen: Array, reach: Array) -> N
         multiply(cov, views[v], reach[v])
 
 
-@compiled_into
+@kernel(called="inlined")
 def multiply(cov: Array, z: Array, product: Array) -> None:
     """Pz of a symmetric matrix, row by row, as most entries of z are 0."""
     size = len(z)
@@ -199,7 +199,7 @@ def multiply(cov: Array, z: Array, product: Array) -> None:
                 product[i] += weight * cov[j, i]
 
 
-@compiled_into
+@kernel(called="inlined")
 def _correct(
     reach: Array, pull: Array, precision: Array, seen: Array, variances: Array, v: int
 ) -> None:
@@ -215,7 +215,7 @@ def _correct(
             variances[v] += seen[c] * seen[c]
 
 
-@compiled_into
+@kernel(called="inlined")
 def step_columns(
     rows: IntArray, columns: IntArray, weights: Array, mean: Array, work: Array
 ) -> None:
@@ -233,7 +233,7 @@ def step_columns(
             mean[i, c] = work[i, c]
 
 
-@compiled_into
+@kernel(called="inlined")
 def sandwich(rows: IntArray, columns: IntArray, weights: Array, cov: Array, work: Array) -> None:
     """P ← TPTᵀ for a symmetric P: twice P ← (TP)ᵀ."""
     size = len(cov)
@@ -250,7 +250,7 @@ def sandwich(rows: IntArray, columns: IntArray, weights: Array, cov: Array, work
                 cov[k, i] = work[i, k]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def filter_many_scalar(
     emission: Array,
     rows: IntArray,

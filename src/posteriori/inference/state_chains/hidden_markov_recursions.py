@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from posteriori.numerics.compilation import compilable, largest, logarithm, matrix, numbers
+from posteriori.numerics.compilation import kernel, largest, logarithm, matrix, numbers
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -32,7 +32,7 @@ _GUARD = 1e-305
 _NEVER = -math.inf
 
 
-@compilable
+@kernel(plain=True)
 def take_out_maxima(likelihood: Array, weights: Array, tops: Array) -> None:
     """Fill ln ℓ_t(k) − max_k ln ℓ_t(k) and the maxima (B, T); a row of −inf stays as it is."""
     for b in range(len(likelihood)):
@@ -40,7 +40,7 @@ def take_out_maxima(likelihood: Array, weights: Array, tops: Array) -> None:
             tops[b][t] = subtract_top(likelihood[b][t], weights[b][t])
 
 
-@compilable
+@kernel(plain=True)
 def scaled_forward(
     starts: IntArray,
     transition: Array,
@@ -87,7 +87,7 @@ def scaled_forward(
     return -1
 
 
-@compilable
+@kernel(plain=True)
 def scaled_backward(
     starts: IntArray,
     transition: Array,
@@ -134,7 +134,7 @@ def scaled_backward(
                 sums[k][j] = 0.0
 
 
-@compilable
+@kernel(plain=True)
 def log_forward(
     starts: IntArray,
     initial: Array,
@@ -164,7 +164,7 @@ def log_forward(
     return -1
 
 
-@compilable
+@kernel(plain=True)
 def log_backward(
     starts: IntArray,
     transition: Array,
@@ -199,7 +199,7 @@ def log_backward(
                     here[j] = math.exp(after[j])
 
 
-@compilable
+@kernel(plain=True)
 def subtract_top(likelihood: Array, result: Array) -> float:
     """Fill ln ℓ_k − max ln ℓ; return the maximum, which would swallow digits of probabilities."""
     top = largest_of(likelihood)
@@ -210,7 +210,7 @@ def subtract_top(likelihood: Array, result: Array) -> float:
     return top
 
 
-@compilable
+@kernel(plain=True)
 def largest_of(x: Array) -> float:
     """Return the largest number, −inf of none."""
     top = _NEVER
@@ -219,7 +219,7 @@ def largest_of(x: Array) -> float:
     return top
 
 
-@compilable
+@kernel(plain=True)
 def _weighted_sum(weights: Array, rows: Array, result: Array) -> None:
     """Fill Σⱼ wⱼ rowsⱼₖ, four rows at a time: a pass over the result costs more than its sums."""
     n_states = len(weights)
@@ -236,7 +236,7 @@ def _weighted_sum(weights: Array, rows: Array, result: Array) -> None:
             result[k] = result[k] + ((w * a[k] + x * b[k]) + (y * c[k] + z * d[k]))
 
 
-@compilable
+@kernel(plain=True)
 def log_advance(weights: Array, moves: Array, result: Array) -> None:
     """Fill ln Σⱼ exp(wⱼ + Mⱼₖ)."""
     n_states = len(weights)
@@ -251,7 +251,7 @@ def log_advance(weights: Array, moves: Array, result: Array) -> None:
         result[k] = top + math.log(total) if top > _NEVER else _NEVER
 
 
-@compilable
+@kernel(plain=True)
 def log_sum(x: Array) -> float:
     """Return ln Σ exp xₖ."""
     top, total = largest_of(x), 0.0
@@ -262,7 +262,7 @@ def log_sum(x: Array) -> float:
     return top + math.log(total)
 
 
-@compilable
+@kernel(plain=True)
 def _transpose(a: Array, result: Array) -> None:
     for j in range(len(a)):
         for k in range(len(a)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from posteriori.inference.state_chains.hidden_markov_recursions import largest_of, subtract_top
-from posteriori.numerics.compilation import compilable, integers, matrix, numbers
+from posteriori.numerics.compilation import integers, kernel, matrix, numbers
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["best_advance", "best_path", "best_paths", "draw_code", "draw_paths", "score_path"]
@@ -19,7 +19,7 @@ _NEVER = -math.inf
 _RARELY = 32
 
 
-@compilable
+@kernel(plain=True)
 def best_path(
     starts: IntArray,
     initial: Array,
@@ -41,7 +41,7 @@ def best_path(
     return -1
 
 
-@compilable
+@kernel(plain=True)
 def score_path(
     initial: Array, transition: Array, likelihood: Array, first: int, last: int, scores: Array
 ) -> float:
@@ -66,7 +66,7 @@ def score_path(
     return log_joint
 
 
-@compilable
+@kernel(plain=True)
 def best_paths(
     initial: Array,
     transition: Array,
@@ -110,7 +110,7 @@ def best_paths(
     return _trace_back(pointers, ends, taken_out, states, log_joint)
 
 
-@compilable
+@kernel(plain=True)
 def draw_paths(
     starts: IntArray, transition: Array, filtered: Array, uniforms: Array, states: IntArray
 ) -> None:
@@ -128,7 +128,7 @@ def draw_paths(
                 )
 
 
-@compilable
+@kernel(plain=True)
 def _draw_path(
     transition: Array, filtered: Array, uniforms: Array, first: int, last: int, path: IntArray
 ) -> None:
@@ -141,7 +141,7 @@ def _draw_path(
         path[t] = draw_code(weights, uniforms[t])
 
 
-@compilable
+@kernel(plain=True)
 def draw_code(weights: Array, uniform: float) -> int:
     """Return a number drawn with probabilities ∝ exp(weights), which are overwritten."""
     top, total = largest_of(weights), 0.0
@@ -154,7 +154,7 @@ def draw_code(weights: Array, uniform: float) -> int:
     return drawn
 
 
-@compilable
+@kernel(plain=True)
 def best_advance(before: Array, moves: Array, score: Array) -> None:
     """Fill maxⱼ (δⱼ + ln Aⱼₖ), many rows at a time: a pass over the scores costs more than maxima."""
     n_states = len(before)
@@ -179,12 +179,12 @@ def best_advance(before: Array, moves: Array, score: Array) -> None:
             score[k] = w + a[k] if j == 0 else _larger(score[k], w + a[k])
 
 
-@compilable
+@kernel(plain=True)
 def _larger(a: float, b: float) -> float:
     return b if b > a else a
 
 
-@compilable
+@kernel(plain=True)
 def _follow_back(transition: Array, scores: Array, first: int, last: int, path: IntArray) -> None:
     """Fill the path that led to the best score; of equals, the lower state."""
     for t in range(last, first - 1, -1):
@@ -197,7 +197,7 @@ def _follow_back(transition: Array, scores: Array, first: int, last: int, path: 
         path[t] = best
 
 
-@compilable
+@kernel(plain=True)
 def _merge(before: Array, moves: Array, best: Array, pointers: IntArray) -> None:
     """Fill the n best of sorted lists (K, n), each list moved by one number; −1 beyond the last."""
     n_states, n_paths = len(before), len(best)
@@ -214,7 +214,7 @@ def _merge(before: Array, moves: Array, best: Array, pointers: IntArray) -> None
             heads[chosen] += 1
 
 
-@compilable
+@kernel(plain=True)
 def _trace_back(
     pointers: IntArray, ends: IntArray, taken_out: float, states: IntArray, log_joint: Array
 ) -> int:

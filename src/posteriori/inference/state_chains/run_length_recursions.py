@@ -20,7 +20,7 @@ from posteriori.inference.state_chains.hidden_markov_recursions import (
     subtract_top,
 )
 from posteriori.inference.state_chains.path_recursions import best_advance, draw_code
-from posteriori.numerics.compilation import compilable, numbers
+from posteriori.numerics.compilation import kernel, numbers
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["runs_backward", "runs_forward", "runs_trace"]
@@ -30,7 +30,7 @@ _NEVER = -math.inf
 _LOST = -50.0
 
 
-@compilable
+@kernel(plain=True)
 def runs_forward(
     starts: IntArray,
     initial: Array,
@@ -82,7 +82,7 @@ def runs_forward(
     return -1
 
 
-@compilable
+@kernel(plain=True)
 def runs_backward(
     starts: IntArray,
     transition: Array,
@@ -128,7 +128,7 @@ def runs_backward(
                     before[j] = log_sum(joint)
 
 
-@compilable
+@kernel(plain=True)
 def runs_trace(
     starts: IntArray,
     transition: Array,
@@ -164,7 +164,7 @@ def runs_trace(
                 end, after = end - length, state
 
 
-@compilable
+@kernel(plain=True)
 def _age(line: Array, new: float, weight: float, forget: bool) -> None:
     """Let every run be one row older, and new ones start."""
     if forget:
@@ -175,7 +175,7 @@ def _age(line: Array, new: float, weight: float, forget: bool) -> None:
     line[0] = new + weight
 
 
-@compilable
+@kernel(plain=True)
 def _add_up(line: Array, lengths: Array, maximum: bool) -> float:
     """Return ln Σ_d exp(line_d + lengths_d), or the largest."""
     top, total = _NEVER, 0.0
@@ -191,7 +191,7 @@ def _add_up(line: Array, lengths: Array, maximum: bool) -> float:
     return top + math.log(total)
 
 
-@compilable
+@kernel(plain=True)
 def _go_on(
     rows: Array,
     after: Array,
@@ -220,7 +220,7 @@ def _go_on(
     return top + math.log(total)
 
 
-@compilable
+@kernel(plain=True)
 def _come_from(
     rows: Array, begun: Array, lengths: Array, state: int, first: int, end: int, terms: Array
 ) -> None:
@@ -235,7 +235,7 @@ def _come_from(
             terms[d] = begun[t][state] + weight + lengths[d]
 
 
-@compilable
+@kernel(plain=True)
 def _choose(weights: Array, uniform: float, maximum: bool) -> int:
     """Return the first of the largest weights, or one drawn by them."""
     if not maximum:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from posteriori.numerics.compilation import as_kernel_input, compilable, run
+from posteriori.numerics.compilation import as_kernel_input, kernel, run
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["draw_walk"]
@@ -26,7 +26,7 @@ def draw_walk(transition: Array, start: IntArray, uniforms: Array) -> IntArray:
     return path
 
 
-@compilable
+@kernel(plain=True)
 def _walk(sums: Array, order: int, uniforms: Array, path: IntArray) -> None:
     context, size = 0, len(sums[0])
     for m in range(order):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.compilation import as_kernel_input, compiled
+from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
 
@@ -195,7 +195,7 @@ def apply_bins(bins: Bins, x: Array) -> Any:
     return codes
 
 
-@compiled
+@kernel
 def _fill_codes(x: Any, cuts: Any, starts: Any, n_levels: Any, codes: Any) -> None:
     """Write how many cuts of its column lie below each value.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from posteriori.inference.trees.scores import score_of
 from posteriori.inference.trees.splits import TIE
-from posteriori.numerics.compilation import compiled_beside, compiled_part
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -172,14 +172,14 @@ def new_room(cells: Cells) -> _Room:
     )
 
 
-@compiled_beside
+@kernel(allocates=False)
 def list_cuts(cells: Cells, boxes: Boxes, rules: BoxRules, room: _Room, cuts: CutTable) -> None:
     """Find the divisions of all boxes."""
     for m in range(len(cuts.size)):
         _list_cuts(cells, boxes, m, rules, room, cuts, m)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _list_cuts(
     cells: Cells, boxes: Boxes, m: int, rules: BoxRules, room: _Room, cuts: CutTable, to: int
 ) -> None:
@@ -203,7 +203,7 @@ def _list_cuts(
         i = end
 
 
-@compiled_part
+@kernel(called="kernels")
 def _count(cells: Cells, low: Any, high: Any, room: _Room, total: Any) -> None:
     """Add up the cells of a box by the bins of each column in which it is wider than one."""
     first, codes, sums = cells.first, cells.codes, cells.sums
@@ -228,7 +228,7 @@ def _count(cells: Cells, low: Any, high: Any, room: _Room, total: Any) -> None:
                     room.counted[b, s] += sums[n, s]
 
 
-@compiled_part
+@kernel(called="kernels")
 def _cut_column(
     first: int, c: int, low: int, high: int, room: _Room, cuts: CutTable, to: int, size: int
 ) -> int:
@@ -251,7 +251,7 @@ def _cut_column(
     return size
 
 
-@compiled_beside
+@kernel(allocates=False)
 def sum_leaves(
     cells: Cells, boxes: Boxes, rules: BoxRules, room: _Room, cuts: CutTable, sums: SumTable
 ) -> None:
@@ -269,7 +269,7 @@ def sum_leaves(
         _sum_groups(cells, room, cuts, sums, m)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _weigh_leaves(rules: BoxRules, room: _Room, cuts: CutTable, row: int) -> None:
     """Set the terms: log prior times evidence of each division into two leaves."""
     total, right = cuts.total[row], room.right
@@ -284,7 +284,7 @@ def _weigh_leaves(rules: BoxRules, room: _Room, cuts: CutTable, row: int) -> Non
         )
 
 
-@compiled_part
+@kernel(called="kernels")
 def _start(rules: BoxRules, cuts: CutTable, row: int, sums: SumTable, m: int) -> None:
     """Set the term of the tree that is a leaf; it has no other where nothing can be divided."""
     for s in range(sums.total.shape[1]):
@@ -294,7 +294,7 @@ def _start(rules: BoxRules, cuts: CutTable, row: int, sums: SumTable, m: int) ->
         sums.log_leaf[m] += rules.log_stop
 
 
-@compiled_part
+@kernel(called="kernels")
 def _find_best(room: _Room, cuts: CutTable, row: int, sums: SumTable, m: int) -> None:
     best, place = sums.log_leaf[m], -1
     for i in range(cuts.size[row]):
@@ -303,7 +303,7 @@ def _find_best(room: _Room, cuts: CutTable, row: int, sums: SumTable, m: int) ->
     sums.log_best[m], sums.best[m] = best, place
 
 
-@compiled_part
+@kernel(called="kernels")
 def _sum_groups(cells: Cells, room: _Room, cuts: CutTable, sums: SumTable, m: int) -> None:
     """Add up the terms, all of them and without each group of columns."""
     by_group, top = room.by_group, sums.log_leaf[m]
@@ -322,7 +322,7 @@ def _sum_groups(cells: Cells, room: _Room, cuts: CutTable, sums: SumTable, m: in
         sums.log_sum[m, g] = top + math.log(total) if total > 0.0 else sums.log_leaf[m]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def sum_children(
     cells: Cells,
     rules: BoxRules,
@@ -367,7 +367,7 @@ def sum_children(
             sums.log_sum[m, g] = top + math.log(total)
 
 
-@compiled_beside
+@kernel(allocates=False)
 def weigh_cuts(
     cells: Cells, boxes: Boxes, rules: BoxRules, room: _Room, cuts: CutTable, weights: Array
 ) -> None:

@@ -10,7 +10,7 @@ from posteriori.inference.trees import box_kernels as kernels
 from posteriori.inference.trees.asked_columns import AskedColumns
 from posteriori.inference.trees.bins import apply_bins
 from posteriori.inference.trees.box_kernels import Boxes, BoxRules, Cells, CutTable, SumTable
-from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.types import Array, IntArray
 
@@ -176,7 +176,7 @@ def _name_boxes(boxes: Boxes) -> Any:
     return names ^ (names >> np.uint64(32))
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _are_same(low: Any, high: Any, other: Any) -> bool:
     """Tell whether each box is the same as the one that is said to be."""
     for m in range(len(other)):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.numerics.compilation import as_kernel_input, compiled_beside, compiled_part
+from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Trees", "join_trees"]
@@ -227,7 +227,7 @@ def _require_sound(trees: Trees) -> None:
             raise ValueError("a tree asks for levels that are not there")
 
 
-@compiled_part
+@kernel(called="kernels")
 def _leaf_of(trees: Any, t: int, x: Any, n: int) -> int:
     column, threshold, left, right, missing_left, subset, levels, n_levels, roots = trees
     i = roots[t]
@@ -242,14 +242,14 @@ def _leaf_of(trees: Any, t: int, x: Any, n: int) -> int:
     return i
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _find_leaves(trees: Any, x: Any, leaves: Any) -> None:
     for t in range(leaves.shape[1]):
         for n in range(leaves.shape[0]):
             leaves[n, t] = _leaf_of(trees, t, x, n)
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _add_values(trees: Any, values: Any, x: Any, total: Any) -> None:
     roots = trees[8]
     for t in range(len(roots)):
@@ -259,7 +259,7 @@ def _add_values(trees: Any, values: Any, x: Any, total: Any) -> None:
                 total[n, v] += values[i, v]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _add_shared(trees: Any, places: Any, values: Any, x: Any, total: Any) -> None:
     roots = trees[8]
     for t in range(len(roots)):
@@ -269,7 +269,7 @@ def _add_shared(trees: Any, places: Any, values: Any, x: Any, total: Any) -> Non
                 total[n, v] += values[place, v]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _add_to_rows(trees: Any, values: Any, x: Any, rows: Any, total: Any) -> None:
     for t in range(len(trees[8])):
         for i in range(len(rows)):

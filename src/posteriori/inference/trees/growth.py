@@ -25,12 +25,7 @@ from posteriori.inference.trees.profiles import (
 )
 from posteriori.inference.trees.scores import is_pure, score_of, weight_of
 from posteriori.inference.trees.splits import TIE, Rules, best_cut, best_packed_cut, best_subset
-from posteriori.numerics.compilation import (
-    compiled_beside,
-    compiled_into,
-    compiled_part,
-    compiled_within,
-)
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -148,7 +143,7 @@ def new_growth(
     return growth
 
 
-@compiled_beside
+@kernel(allocates=False)
 def grow(
     growth: Growth, sums: Sums, rules: Rules, profile: Profile, most: int, added: bool
 ) -> bool:
@@ -177,7 +172,7 @@ def grow(
         _split(growth, sums, rules, profile, node)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _add_sums(growth: Growth, sums: Sums, node: int) -> None:
     to, packed = growth.sums[node], 0
     to[:] = 0.0
@@ -190,7 +185,7 @@ def _add_sums(growth: Growth, sums: Sums, node: int) -> None:
         unpack(packed, sums, to)
 
 
-@compiled_within
+@kernel(called="written out")
 def _open_leaves(growth: Growth, sums: Sums, rules: Rules, profile: Profile) -> None:
     """Find the splits of the node that waits and of its sibling, whose sums are the parent's less its."""
     node, sibling = growth.state[WAITING], growth.state[SIBLING]
@@ -205,7 +200,7 @@ def _open_leaves(growth: Growth, sums: Sums, rules: Rules, profile: Profile) -> 
             _find_split(growth, sums, rules, profile, leaf)
 
 
-@compiled_within
+@kernel(called="written out")
 def _next_leaf(growth: Growth, rules: Rules) -> int:
     """Return the leaf whose split gains most, any that gains where leaves are unbounded, or −1."""
     state = growth.state
@@ -223,7 +218,7 @@ def _next_leaf(growth: Growth, rules: Rules) -> int:
     return leaf
 
 
-@compiled_within
+@kernel(called="written out")
 def _find_split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int) -> None:
     nodes, columns = growth.nodes, growth.columns
     own = score_of(rules.criterion, rules.prior, growth.sums[node])
@@ -251,7 +246,7 @@ def _find_split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node
             return
 
 
-@compiled_into
+@kernel(called="inlined")
 def _best_division(
     growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int, j: int
 ) -> tuple[bool, float, int, int, bool]:
@@ -275,7 +270,7 @@ def _best_division(
     return True, score, cut, following, missing_left
 
 
-@compiled_within
+@kernel(called="written out")
 def _may_split(growth: Growth, rules: Rules, node: int) -> bool:
     nodes = growth.nodes
     return (
@@ -286,7 +281,7 @@ def _may_split(growth: Growth, rules: Rules, node: int) -> bool:
     )
 
 
-@compiled_part
+@kernel(called="kernels")
 def _profile_node(
     growth: Growth, sums: Sums, profile: Profile, node: int, j: int, size: int
 ) -> int:
@@ -299,7 +294,7 @@ def _profile_node(
     return profile_column(growth.bins, j, size, rows, sums, profile)
 
 
-@compiled_into
+@kernel(called="inlined")
 def _list_node(
     growth: Growth, sums: Sums, profile: Profile, node: int, j: int, size: int
 ) -> tuple[int, int]:
@@ -312,7 +307,7 @@ def _list_node(
     return list_rows(growth.bins, j, size, rows, sums.packed, profile)
 
 
-@compiled_within
+@kernel(called="written out")
 def _draw_column(growth: Growth, c: int) -> None:
     """Put one of the columns that were not drawn yet at place c."""
     state, columns = growth.state, growth.columns
@@ -321,7 +316,7 @@ def _draw_column(growth: Growth, c: int) -> None:
     columns[c], columns[other] = columns[other], columns[c]
 
 
-@compiled_within
+@kernel(called="written out")
 def _split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int) -> None:
     """Divide the rows of a node between two new leaves, and let these wait for their splits."""
     state, nodes, j = growth.state, growth.nodes, growth.nodes[node, COLUMN]
@@ -352,7 +347,7 @@ def _split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int
         _let_wait(growth, node)
 
 
-@compiled_within
+@kernel(called="written out")
 def _divide_rows(growth: Growth, goes_left: Any, j: int, start: int, stop: int) -> int:
     """Put the rows that go left first; return where the others begin."""
     rows, other, column = growth.rows, growth.other, np.uint64(j)
@@ -368,7 +363,7 @@ def _divide_rows(growth: Growth, goes_left: Any, j: int, start: int, stop: int) 
     return int(middle)
 
 
-@compiled_within
+@kernel(called="written out")
 def _let_wait(growth: Growth, parent: int) -> None:
     """Let the children of a node wait: the one with fewer rows is added up, the other one is the rest."""
     state, nodes = growth.state, growth.nodes
@@ -382,7 +377,7 @@ def _let_wait(growth: Growth, parent: int) -> None:
         state[FREE] += 1
 
 
-@compiled_beside
+@kernel(allocates=False)
 def mark_levels(growth: Growth, subset: Any, levels: Any) -> None:
     """Mark the levels that go left, of each node that asks for a category."""
     nodes = growth.nodes

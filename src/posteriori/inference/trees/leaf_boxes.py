@@ -9,7 +9,7 @@ import numpy as np
 
 from posteriori.inference.trees.box_kernels import Boxes, BoxRules, Cells
 from posteriori.inference.trees.box_levels import Level, join_boxes, take_parts, weigh_leaves
-from posteriori.numerics.compilation import compiled_beside, compiled_part
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["BoxLeaves", "collect_leaves", "find_members"]
@@ -115,7 +115,7 @@ def _sides(cells: Cells, low: Any, high: Any) -> Any:
     return sides
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _fill_sides(low: Any, high: Any, widest: Any, sides: Any) -> None:
     for m in range(len(sides)):
         h = 0
@@ -149,7 +149,7 @@ def find_members(leaves: BoxLeaves, codes: Any) -> tuple[IntArray, Any]:
     return start, which
 
 
-@compiled_part
+@kernel(called="kernels")
 def _mark_inside(sides: Any, k: int, codes: Any, inside: Any) -> None:
     """Mark the rows that lie in leaf k, all rows of a side after one another."""
     inside[:] = True
@@ -159,7 +159,7 @@ def _mark_inside(sides: Any, k: int, codes: Any, inside: Any) -> None:
             inside[n] &= (column[n] >= low) & (column[n] <= high)
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _count_members(sides: Any, codes: Any, inside: Any, counts: Any) -> None:
     for k in range(len(sides)):
         _mark_inside(sides, k, codes, inside)
@@ -167,7 +167,7 @@ def _count_members(sides: Any, codes: Any, inside: Any, counts: Any) -> None:
             counts[n] += inside[n]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _fill_members(sides: Any, codes: Any, inside: Any, end: Any, which: Any) -> None:
     for k in range(len(sides)):
         _mark_inside(sides, k, codes, inside)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled_beside, compiled_into, compiled_part
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -117,7 +117,7 @@ def empty_profile(bins: int, rows: int, sums: int) -> Profile:
     )
 
 
-@compiled_into
+@kernel(called="inlined")
 def add_row(sums: Sums, n: int, to: Any) -> None:
     """Add what row n has to ``to`` (S,)."""
     w = sums.weight[n]
@@ -130,7 +130,7 @@ def add_row(sums: Sums, n: int, to: Any) -> None:
         to[2] += w * y * y
 
 
-@compiled_beside
+@kernel(allocates=False)
 def measure_loss(slope: Any, curvature: Any, rows: Any, sizes: Any) -> None:
     """Write sum and largest of |g|, and of h, to ``sizes`` (4,)."""
     total = largest = curved = most = 0.0
@@ -142,7 +142,7 @@ def measure_loss(slope: Any, curvature: Any, rows: Any, sizes: Any) -> None:
     sizes[0], sizes[1], sizes[2], sizes[3] = total, largest, curved, most
 
 
-@compiled_beside
+@kernel(allocates=False)
 def pack_loss(slope: Any, curvature: Any, rows: Any, g: float, h: float, packed: Any) -> None:
     """Write slopes times g and curvatures times h as whole numbers; no row has a curvature of 0."""
     for i in range(len(rows)):
@@ -152,7 +152,7 @@ def pack_loss(slope: Any, curvature: Any, rows: Any, g: float, h: float, packed:
         )
 
 
-@compiled_beside
+@kernel(allocates=False)
 def add_packed(bins: Any, first_cell: Any, rows: Any, packed: Any, cells: Any) -> None:
     """Add the whole numbers of rows to the cells of their bins, all columns at once.
 
@@ -173,7 +173,7 @@ def add_packed(bins: Any, first_cell: Any, rows: Any, packed: Any, cells: Any) -
             cells[np.uint64(first_cell[j]) + np.uint64(bins[n, j])] += packed[n]
 
 
-@compiled_part
+@kernel(called="kernels")
 def profile_column(bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: Profile) -> int:
     """Fill the profile with column j of ``size`` bins; return how many of them rows lie in."""
     n = len(rows)
@@ -193,7 +193,7 @@ def profile_column(bins: Any, j: int, size: int, rows: Any, sums: Sums, profile:
     return _list_counted(size, profile)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _list_counted(size: int, profile: Profile) -> int:
     """List the bins that hold something, and empty them."""
     counted, seen, length = profile.counted, profile.seen, 0
@@ -211,7 +211,7 @@ def _list_counted(size: int, profile: Profile) -> int:
     return length
 
 
-@compiled_into
+@kernel(called="inlined")
 def list_cells(cells: Any, size: int, profile: Profile) -> tuple[Any, int]:
     """List the bins that hold something, with whole numbers in ``keys``; return how many, and of gaps.
 
@@ -229,7 +229,7 @@ def list_cells(cells: Any, size: int, profile: Profile) -> tuple[Any, int]:
     return np.int64(length), cells[size]
 
 
-@compiled_into
+@kernel(called="inlined")
 def list_rows(
     bins: Any, j: int, size: int, rows: Any, packed: Any, profile: Profile
 ) -> tuple[int, int]:
@@ -245,7 +245,7 @@ def list_rows(
     return listed
 
 
-@compiled_part
+@kernel(called="kernels")
 def _list_sorted(
     bins: Any, j: int, size: int, rows: Any, packed: Any, profile: Profile
 ) -> tuple[int, int]:
@@ -265,7 +265,7 @@ def _list_sorted(
     return length, missing
 
 
-@compiled_part
+@kernel(called="kernels")
 def profile_listed(length: int, missing: int, sums: Sums, profile: Profile) -> None:
     """Fill in the sums of bins that are listed with whole numbers."""
     for i in range(length):
@@ -273,7 +273,7 @@ def profile_listed(length: int, missing: int, sums: Sums, profile: Profile) -> N
     unpack(missing, sums, profile.missing)
 
 
-@compiled_part
+@kernel(called="kernels")
 def divide_packed(cells: Any, goes_left: Any, sums: Sums, left: Any, right: Any) -> None:
     """Write the sums of the two sides of a division, from the cells of the column that it asks for."""
     of_left = of_right = 0
@@ -286,14 +286,14 @@ def divide_packed(cells: Any, goes_left: Any, sums: Sums, left: Any, right: Any)
     unpack(of_right, sums, right)
 
 
-@compiled_into
+@kernel(called="inlined")
 def unpack(value: int, sums: Sums, to: Any) -> None:
     """Write curvature and slope of a sum of whole numbers to ``to`` (2,)."""
     to[0] = (value & LOWER) * sums.curvature_unit
     to[1] = (value >> HALF) * sums.slope_unit
 
 
-@compiled_part
+@kernel(called="kernels")
 def _sort_column(bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: Profile) -> int:
     n = len(rows)
     keys = profile.keys[:n]
@@ -314,19 +314,19 @@ def _sort_column(bins: Any, j: int, size: int, rows: Any, sums: Sums, profile: P
     return length
 
 
-@compiled_into
+@kernel(called="inlined")
 def _fill_keys(bins: Any, j: int, rows: Any, keys: Any) -> None:
     """Write the bin of each row, and its place among the rows."""
     for i in range(len(rows)):
         keys[i] = (np.int64(bins[rows[i], j]) << HALF) + i
 
 
-@compiled_into
+@kernel(called="inlined")
 def _sorts_faster(rows: int, size: int) -> bool:
     return _SORTING * rows * np.log2(rows) < size
 
 
-@compiled_part
+@kernel(called="kernels")
 def _sort(keys: Any) -> None:
     """Sort in place, by insertion at falling distances (Shell's method)."""
     gap = 1

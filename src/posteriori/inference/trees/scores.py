@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from posteriori.numerics.compilation import compiled_into, compiled_part
+from posteriori.numerics.compilation import kernel
 
 __all__ = [
     "CLASS_CRITERIA",
@@ -56,7 +56,7 @@ CRITERIA = {
 CLASS_CRITERIA = ("entropy", "gini", "error")
 
 
-@compiled_into
+@kernel(called="inlined")
 def weight_into(criterion: int, s: Any) -> float:
     """Return how many rows the sums are of; compiled into the loop that asks."""
     if criterion > EVIDENCE_OF_CLASSES:
@@ -67,13 +67,13 @@ def weight_into(criterion: int, s: Any) -> float:
     return total
 
 
-@compiled_part
+@kernel(called="kernels")
 def weight_of(criterion: int, s: Any) -> float:
     """Return how many rows the sums are of."""
     return weight_into(criterion, s)
 
 
-@compiled_part
+@kernel(called="kernels")
 def is_pure(criterion: int, s: Any) -> bool:
     """Tell whether all rows are of one class, whose impurity no division lowers."""
     if criterion == GINI_OF_TWO:
@@ -87,13 +87,13 @@ def is_pure(criterion: int, s: Any) -> bool:
     return n == most
 
 
-@compiled_part
+@kernel(called="kernels")
 def score_of(criterion: int, prior: Any, s: Any) -> float:
     """Return f(s), as :func:`score_into` does."""
     return score_into(criterion, prior, s)
 
 
-@compiled_into
+@kernel(called="inlined")
 def score_into(criterion: int, prior: Any, s: Any) -> float:
     """Return f(s), which is 0 for no rows; compiled into the loop that asks.
 
@@ -122,7 +122,7 @@ def score_into(criterion: int, prior: Any, s: Any) -> float:
     return _evidence_of_counts(prior[0], prior[1], n, total)
 
 
-@compiled_into
+@kernel(called="inlined")
 def _score_of_classes(criterion: int, prior: Any, s: Any) -> float:
     n = score = 0.0
     for k in range(len(s)):
@@ -144,7 +144,7 @@ def _score_of_classes(criterion: int, prior: Any, s: Any) -> float:
     return _evidence_of_classes(prior[0], n, s)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _evidence_of_classes(c: float, n: float, s: Any) -> float:
     score = math.lgamma(len(s) * c) - math.lgamma(len(s) * c + n)
     for k in range(len(s)):
@@ -152,7 +152,7 @@ def _evidence_of_classes(c: float, n: float, s: Any) -> float:
     return score
 
 
-@compiled_part
+@kernel(called="kernels")
 def _evidence_of_numbers(prior: Any, n: float, total: float, squares: float) -> float:
     m, kappa, a, b = prior[0], prior[1], prior[2], prior[3]
     mean = total / n
@@ -169,7 +169,7 @@ def _evidence_of_numbers(prior: Any, n: float, total: float, squares: float) -> 
     )
 
 
-@compiled_part
+@kernel(called="kernels")
 def _evidence_of_counts(a: float, b: float, n: float, total: float) -> float:
     """Return the log evidence of counts, less Σ ln y!, which no division changes."""
     return a * math.log(b) - math.lgamma(a) + math.lgamma(a + total) - (a + total) * math.log(b + n)

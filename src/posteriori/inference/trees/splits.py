@@ -13,7 +13,7 @@ from posteriori.inference.trees.scores import (
     weight_into,
     weight_of,
 )
-from posteriori.numerics.compilation import compiled_into, compiled_part
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array
 
 __all__ = ["Rules", "best_cut", "best_packed_cut", "best_subset"]
@@ -51,7 +51,7 @@ class Rules(NamedTuple):
     max_features: int
 
 
-@compiled_into
+@kernel(called="inlined")
 def _score_pair(criterion: int, prior: Any, min_weight: float, left: Any, right: Any) -> float:
     """Return the score of two sets of rows, −∞ where one of them is too small."""
     if weight_into(criterion, left) < min_weight or weight_into(criterion, right) < min_weight:
@@ -59,7 +59,7 @@ def _score_pair(criterion: int, prior: Any, min_weight: float, left: Any, right:
     return score_into(criterion, prior, left) + score_into(criterion, prior, right)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _scan(
     rules: Rules, profile: Profile, length: int, total: Any, missing_left: int, ordered: int
 ) -> tuple[float, int]:
@@ -90,7 +90,7 @@ def _scan(
     return best, place
 
 
-@compiled_part
+@kernel(called="kernels")
 def best_cut(
     rules: Rules, profile: Profile, length: int, size: int, total: Any
 ) -> tuple[float, int, int, bool]:
@@ -113,7 +113,7 @@ def best_cut(
     return best, profile.bins[place], following, missing_left
 
 
-@compiled_into
+@kernel(called="inlined")
 def best_packed_cut(
     rules: Rules, profile: Profile, length: int, size: int, missing: int, sums: Sums
 ) -> tuple[float, int, int, bool]:
@@ -140,7 +140,7 @@ def best_packed_cut(
     return best, bins[place], following, missing_left
 
 
-@compiled_part
+@kernel(called="kernels")
 def _scan_packed(
     rules: Rules, values: Any, length: int, sums: Sums, whole: int, left: int
 ) -> tuple[float, int]:
@@ -166,7 +166,7 @@ def _scan_packed(
     return best, place
 
 
-@compiled_part
+@kernel(called="kernels")
 def _left_is_heavier(rules: Rules, profile: Profile, place: int, total: Any) -> bool:
     weight = 0.0
     for i in range(place + 1):
@@ -174,7 +174,7 @@ def _left_is_heavier(rules: Rules, profile: Profile, place: int, total: Any) -> 
     return 2.0 * weight >= weight_of(rules.criterion, total)
 
 
-@compiled_part
+@kernel(called="kernels")
 def best_subset(
     rules: Rules, profile: Profile, length: int, size: int, total: Any
 ) -> tuple[float, bool]:
@@ -200,7 +200,7 @@ def best_subset(
     return best, missing_left
 
 
-@compiled_part
+@kernel(called="kernels")
 def _best_beginning(rules: Rules, profile: Profile, length: int, total: Any) -> float:
     keys = profile.keys
     for i in range(length):  # by insertion: levels are few, or nearly in order
@@ -216,13 +216,13 @@ def _best_beginning(rules: Rules, profile: Profile, length: int, total: Any) -> 
     return best
 
 
-@compiled_part
+@kernel(called="kernels")
 def _mean_of(rules: Rules, profile: Profile, i: int) -> float:
     s = profile.sums[i]
     return s[1] / weight_of(rules.criterion, s)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _best_of_classes(rules: Rules, profile: Profile, length: int, total: Any) -> float:
     """Try all subsets without the last level, or each level alone where they are many."""
     left, right, best, chosen = profile.left, profile.right, -math.inf, 0
@@ -243,7 +243,7 @@ def _best_of_classes(rules: Rules, profile: Profile, length: int, total: Any) ->
     return best
 
 
-@compiled_part
+@kernel(called="kernels")
 def _marked_is_heavier(rules: Rules, profile: Profile, length: int, total: Any) -> bool:
     weight = 0.0
     for i in range(length):
@@ -252,7 +252,7 @@ def _marked_is_heavier(rules: Rules, profile: Profile, length: int, total: Any) 
     return 2.0 * weight >= weight_of(rules.criterion, total)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _mark_absent(profile: Profile, length: int, size: int, missing_left: bool) -> None:
     """Send levels that the node does not have where gaps go."""
     i = 0

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from posteriori.inference.trees.splits import TIE
-from posteriori.numerics.compilation import compiled_beside, compiled_part
+from posteriori.numerics.compilation import kernel
 
 __all__ = ["find_cuts"]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def find_cuts(
     codes: Any,
     rows: Any,
@@ -50,7 +50,7 @@ def find_cuts(
         scores[j], cuts[j], missing_left[j] = found
 
 
-@compiled_part
+@kernel(called="kernels")
 def _add_by_code(codes: Any, signed: Any, gini: bool, cells: Any) -> None:
     """Add up signed weights by bins, and weights where Gini's impurity asks for them."""
     cells[:] = 0.0
@@ -63,7 +63,7 @@ def _add_by_code(codes: Any, signed: Any, gini: bool, cells: Any) -> None:
         cells[codes[n], 1] += abs(signed[n])
 
 
-@compiled_part
+@kernel(called="kernels")
 def _add_gaps(rows: Any, signed: Any, cell: Any) -> None:
     """Add up the rows whose entry is missing; the others are, as the scan comes to them."""
     cell[:] = 0.0
@@ -72,7 +72,7 @@ def _add_gaps(rows: Any, signed: Any, cell: Any) -> None:
         cell[1] += abs(signed[rows[i]])
 
 
-@compiled_part
+@kernel(called="kernels")
 def _scan_error(
     cells: Any, rows: Any, last: Any, size: int, signed: Any, gaps: bool, s: float, w: float
 ) -> tuple[float, int, bool]:
@@ -91,7 +91,7 @@ def _scan_error(
     return best, cut, missing_left
 
 
-@compiled_part
+@kernel(called="kernels")
 def _scan_gini(
     cells: Any, rows: Any, last: Any, size: int, signed: Any, gaps: bool, s: float, w: float
 ) -> tuple[float, int, bool]:

@@ -25,7 +25,7 @@ from posteriori.inference.trees.growing import BinnedRows, GrownTree, grow_tree,
 from posteriori.inference.trees.profiles import Sums
 from posteriori.inference.trees.scores import score_of
 from posteriori.inference.trees.splits import TIE
-from posteriori.numerics.compilation import compiled_beside
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["PathLeaves", "TreePrunings", "sum_prunings"]
@@ -216,13 +216,13 @@ class TreePrunings:
         return Sketch(self.sums[i], question, threshold, *sides)
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _score_nodes(criterion: int, prior: Any, sums: Any, score: Any) -> None:
     for m in range(len(score)):
         score[m] = score_of(criterion, prior, sums[m])
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _count_open(
     codes: Any, rows: Any, start: Any, stop: Any, column: Any, there: Any, n_open: Any, n_cuts: Any
 ) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.profiles import Sums, add_row
 from posteriori.inference.trees.scores import EVIDENCE_OF_CLASSES, NEWTON, score_of
-from posteriori.numerics.compilation import as_kernel_input, compiled_beside, compiled_part
+from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["cut_off", "find_weakest_links", "node_risks", "sum_over_nodes"]
@@ -128,19 +128,19 @@ def cut_off(trees: Trees, becomes_leaf: Array) -> tuple[Trees, IntArray]:
     ), nodes
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _add_to_leaves(leaf_of_row: Any, sums: Sums, total: Any) -> None:
     for n in range(len(leaf_of_row)):
         add_row(sums, n, total[leaf_of_row[n]])
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _fill_risks(criterion: int, prior: Any, sums: Any, risks: Any) -> None:
     for m in range(len(risks)):
         risks[m] = -score_of(criterion, prior, sums[m])
 
 
-@compiled_beside
+@kernel(allocates=False)
 def _cut_links(trees: Any, risks: Any, link: Any, state: Weakest) -> None:
     left, right, slack = trees[2], trees[3], _TIE * abs(risks[0])
     state.parent[0] = -1
@@ -167,7 +167,7 @@ def _cut_links(trees: Any, risks: Any, link: Any, state: Weakest) -> None:
                 link[child] = link[node] if link[child] < 0.0 else link[child]
 
 
-@compiled_part
+@kernel(called="kernels")
 def _refresh(left: Any, right: Any, risks: Any, link: Any, state: Weakest, node: int) -> None:
     a, b = left[node], right[node]
     if a < 0 or link[node] >= 0.0:
@@ -180,6 +180,6 @@ def _refresh(left: Any, right: Any, risks: Any, link: Any, state: Weakest, node:
     state.least[node] = min(_link_of(risks, state, node), beneath)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _link_of(risks: Any, state: Weakest, node: int) -> float:
     return (risks[node] - state.below[node]) / (state.leaves[node] - 1)  # g(t)

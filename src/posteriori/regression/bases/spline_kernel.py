@@ -5,12 +5,12 @@ Between two knots a function is a polynomial in t, the distance from the knot on
 from the moments :math:`\sum_n u_nt_n^p` of each piece.
 """
 
-from posteriori.numerics.compilation import compiled
+from posteriori.numerics.compilation import kernel
 
 __all__ = ["add_curves", "add_moments", "fill_splines"]
 
 
-@compiled
+@kernel
 def _piece(at, knots):
     """Return on which piece a point lies; all knots are looked at: no branch has to be guessed."""
     k = 0
@@ -19,7 +19,7 @@ def _piece(at, knots):
     return k
 
 
-@compiled
+@kernel
 def fill_splines(x, knots, pieces, values):
     """Fill values (N, D, M) with the splines of columns (N, D); beyond the ends they stay constant.
 
@@ -49,7 +49,7 @@ def fill_splines(x, knots, pieces, values):
                 values[n, d, k + j] = value
 
 
-@compiled
+@kernel
 def add_curves(x, knots, curves, total):
     """Add to total (N,) the polynomials (D, K, P) of the columns, highest power first."""
     for n in range(x.shape[0]):
@@ -63,7 +63,7 @@ def add_curves(x, knots, curves, total):
             total[n] += value
 
 
-@compiled
+@kernel
 def add_moments(x, knots, weights, moments):
     """Add to moments (D, K, P) the weighted sums of powers of t, highest first."""
     for n in range(x.shape[0]):

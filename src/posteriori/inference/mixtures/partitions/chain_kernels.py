@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel, clear_cluster
-from posteriori.numerics.compilation import compiled_part
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -77,7 +77,7 @@ class PartitionChain(NamedTuple):
     random: Any
 
 
-@compiled_part
+@kernel(called="kernels")
 def open_cluster(model: ClusterModel, chain: PartitionChain, k: int) -> None:
     """Put an empty cluster in use."""
     clear_cluster(model, chain.states, k)
@@ -86,7 +86,7 @@ def open_cluster(model: ClusterModel, chain: PartitionChain, k: int) -> None:
     chain.n[0] += 1
 
 
-@compiled_part
+@kernel(called="kernels")
 def retire_cluster(chain: PartitionChain, k: int) -> None:
     """Put a cluster out of use."""
     chain.counts[k] = 0
@@ -94,7 +94,7 @@ def retire_cluster(chain: PartitionChain, k: int) -> None:
     _swap_places(chain, chain.place[k], chain.n[0])
 
 
-@compiled_part
+@kernel(called="kernels")
 def retire_all(chain: PartitionChain) -> None:
     """Put all clusters out of use."""
     for k in range(chain.counts.shape[0]):
@@ -103,14 +103,14 @@ def retire_all(chain: PartitionChain) -> None:
     chain.n[0] = 0
 
 
-@compiled_part
+@kernel(called="kernels")
 def _swap_places(chain: PartitionChain, a: int, b: int) -> None:
     first, second = chain.active[a], chain.active[b]
     chain.active[a], chain.active[b] = second, first
     chain.place[first], chain.place[second] = b, a
 
 
-@compiled_part
+@kernel(called="kernels")
 def exchange_clusters(states: Array, a: int, b: int) -> None:
     """Exchange the statistics of two clusters."""
     for j in range(states.shape[1]):
@@ -119,7 +119,7 @@ def exchange_clusters(states: Array, a: int, b: int) -> None:
         states[b, j] = kept
 
 
-@compiled_part
+@kernel(called="kernels")
 def random_number(random: Any) -> float:
     """Return a number in [0, 1)."""
     random[0] += _STEP

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from posteriori.numerics.compilation import compiled, compiled_beside, compiled_part
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -80,7 +80,7 @@ class ClusterModel(NamedTuple):
     log_carrier: float
 
 
-@compiled_part
+@kernel(called="kernels")
 def clear_cluster(model: ClusterModel, states: Array, k: int) -> None:
     """Make cluster k empty."""
     for p in range(model.parts.shape[0]):
@@ -95,14 +95,14 @@ def clear_cluster(model: ClusterModel, states: Array, k: int) -> None:
                 states[k, s + j] = 0.0
 
 
-@compiled_part
+@kernel(called="kernels")
 def copy_cluster(states: Array, source: int, target: int) -> None:
     """Make one cluster like another."""
     for j in range(states.shape[1]):
         states[target, j] = states[source, j]
 
 
-@compiled_part
+@kernel(called="kernels")
 def cluster_log_marginal(model: ClusterModel, states: Array, k: int) -> float:
     """Return ln p(rows of cluster k), but for the rows' own constants."""
     total = 0.0
@@ -124,7 +124,7 @@ def cluster_log_marginal(model: ClusterModel, states: Array, k: int) -> float:
     return total
 
 
-@compiled_part
+@kernel(called="kernels")
 def log_gain(model: ClusterModel, states: Array, k: int, i: int, room: Array) -> float:
     """Return ln p(row i | rows of cluster k), but for the row's own constant."""
     total, product = 0.0, 1.0
@@ -152,7 +152,7 @@ def log_gain(model: ClusterModel, states: Array, k: int, i: int, room: Array) ->
     return total + math.log(product)
 
 
-@compiled_part
+@kernel(called="kernels")
 def include_row(model: ClusterModel, states: Array, k: int, i: int, room: Array) -> None:
     """Put row i into cluster k."""
     for p in range(model.parts.shape[0]):
@@ -176,7 +176,7 @@ def include_row(model: ClusterModel, states: Array, k: int, i: int, room: Array)
                 states[k, s + 1 + j] += model.features[i, f + j]
 
 
-@compiled_part
+@kernel(called="kernels")
 def drop_row(model: ClusterModel, states: Array, k: int, i: int, room: Array) -> bool:
     """Take row i out of cluster k; False where digits are lost, and the cluster is of no more use."""
     for p in range(model.parts.shape[0]):
@@ -206,7 +206,7 @@ def drop_row(model: ClusterModel, states: Array, k: int, i: int, room: Array) ->
     return True
 
 
-@compiled_part
+@kernel(called="kernels")
 def gather_rows(
     model: ClusterModel,
     states: Array,
@@ -223,7 +223,7 @@ def gather_rows(
             include_row(model, states, k, i, room)
 
 
-@compiled_beside
+@kernel(allocates=False)
 def log_marginals_alone(model: ClusterModel, states: Array, room: Array, out: Array) -> None:
     """Write ln p(row i), as the only one of its cluster, to out (N,)."""
     clear_cluster(model, states, 0)
@@ -231,7 +231,7 @@ def log_marginals_alone(model: ClusterModel, states: Array, room: Array, out: Ar
         out[i] = log_gain(model, states, 0, i, room)
 
 
-@compiled
+@kernel
 def rows_log_marginal(model: ClusterModel, states: Array, room: Array, rows: IntArray) -> float:
     """Return ln p(rows) of one cluster that holds them."""
     clear_cluster(model, states, 0)
@@ -243,7 +243,7 @@ def rows_log_marginal(model: ClusterModel, states: Array, room: Array, rows: Int
 # -- normal vectors ----------------------------------------------------------------------------
 
 
-@compiled_part
+@kernel(called="kernels")
 def _clear_normal(states: Array, k: int, s: int, width: int) -> None:
     states[k, s] = states[k, s + 1] = 0.0
     at = s + 2 + width
@@ -255,7 +255,7 @@ def _clear_normal(states: Array, k: int, s: int, width: int) -> None:
         at += a + 1
 
 
-@compiled_part
+@kernel(called="kernels")
 def _normal_gain(
     model: ClusterModel,
     c: int,
@@ -285,7 +285,7 @@ def _normal_gain(
     return fixed - states[k, s + 1] - 0.5 * (model.constants[c + 1] + n + 1.0) * growth
 
 
-@compiled_part
+@kernel(called="kernels")
 def _add_normal(
     model: ClusterModel,
     c: int,
@@ -323,7 +323,7 @@ def _add_normal(
     states[k, s + 1] = half_log_det
 
 
-@compiled_part
+@kernel(called="kernels")
 def _drop_normal(
     model: ClusterModel,
     c: int,
@@ -372,14 +372,14 @@ def _drop_normal(
 # -- rates and counts --------------------------------------------------------------------------
 
 
-@compiled_part
+@kernel(called="kernels")
 def _set_gamma(model: ClusterModel, c: int, states: Array, k: int, s: int) -> None:
     a = model.constants[c] + states[k, s]
     b = model.constants[c + 1] + states[k, s + 1]
     states[k, s + 2] = math.lgamma(a) - a * math.log(b)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _counts_gain(
     model: ClusterModel, c: int, f: int, width: int, states: Array, k: int, s: int, i: int
 ) -> float:

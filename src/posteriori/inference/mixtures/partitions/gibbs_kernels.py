@@ -29,7 +29,7 @@ from posteriori.inference.mixtures.partitions.cluster_kernels import (
 )
 from posteriori.inference.mixtures.partitions.partition_prior import PartitionPrior
 from posteriori.inference.mixtures.partitions.split_merge_kernels import split_or_merge
-from posteriori.numerics.compilation import compiled_beside, compiled_part
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["impute_rows", "run_sweeps"]
@@ -38,7 +38,7 @@ __all__ = ["impute_rows", "run_sweeps"]
 _COMPARED = 16
 
 
-@compiled_beside
+@kernel(allocates=False)
 def run_sweeps(
     model: ClusterModel, prior: PartitionPrior, chain: PartitionChain, labels: Any, trace: Array
 ) -> None:
@@ -59,7 +59,7 @@ def run_sweeps(
         trace[t, 1] = chain.n[0]
 
 
-@compiled_beside
+@kernel(allocates=False)
 def impute_rows(
     model: ClusterModel,
     prior: PartitionPrior,
@@ -89,7 +89,7 @@ def impute_rows(
 # -- one row at a time -------------------------------------------------------------------------
 
 
-@compiled_part
+@kernel(called="kernels")
 def _gather_all(model: ClusterModel, chain: PartitionChain) -> None:
     for j in range(chain.n[0]):
         clear_cluster(model, chain.states, chain.active[j])
@@ -97,7 +97,7 @@ def _gather_all(model: ClusterModel, chain: PartitionChain) -> None:
         include_row(model, chain.states, chain.labels[i], i, chain.room)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _move_row(model: ClusterModel, prior: PartitionPrior, chain: PartitionChain, i: int) -> None:
     """Draw the cluster of row i given those of all others."""
     old, spare = chain.labels[i], chain.counts.shape[0]
@@ -118,7 +118,7 @@ def _move_row(model: ClusterModel, prior: PartitionPrior, chain: PartitionChain,
         _enter(model, chain, i, j)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _weigh_clusters(
     model: ClusterModel, prior: PartitionPrior, chain: PartitionChain, i: int
 ) -> float:
@@ -136,7 +136,7 @@ def _weigh_clusters(
     return max(top, chain.weights[c])
 
 
-@compiled_part
+@kernel(called="kernels")
 def _weight_of_all(chain: PartitionChain, top: float) -> float:
     total = 0.0
     for j in range(chain.n[0] + 1):
@@ -144,7 +144,7 @@ def _weight_of_all(chain: PartitionChain, top: float) -> float:
     return total
 
 
-@compiled_part
+@kernel(called="kernels")
 def _pick(chain: PartitionChain, top: float, norm: float) -> int:
     """Draw one of the weighed clusters; rounding never makes it an impossible one."""
     left, found = random_number(chain.random) * norm, 0
@@ -158,7 +158,7 @@ def _pick(chain: PartitionChain, top: float, norm: float) -> int:
     return found
 
 
-@compiled_part
+@kernel(called="kernels")
 def _enter(model: ClusterModel, chain: PartitionChain, i: int, j: int) -> None:
     """Put row i into the j-th cluster, which is opened if it is empty."""
     k = chain.active[j]
@@ -172,7 +172,7 @@ def _enter(model: ClusterModel, chain: PartitionChain, i: int, j: int) -> None:
 # -- what is kept ------------------------------------------------------------------------------
 
 
-@compiled_part
+@kernel(called="kernels")
 def _log_joint(model: ClusterModel, prior: PartitionPrior, chain: PartitionChain) -> float:
     total = prior.log_number[chain.n[0]]
     for j in range(chain.n[0]):
@@ -182,7 +182,7 @@ def _log_joint(model: ClusterModel, prior: PartitionPrior, chain: PartitionChain
     return total
 
 
-@compiled_part
+@kernel(called="kernels")
 def _write_labels(chain: PartitionChain, labels: Any, t: int) -> None:
     """Number clusters in the order of their first rows."""
     for j in range(chain.n[0]):

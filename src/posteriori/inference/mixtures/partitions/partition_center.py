@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.numerics.compilation import compiled
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array, IntArray
 
@@ -85,7 +85,7 @@ def _evenly(labels: Any, count: int) -> Any:
     return labels[np.linspace(0, len(labels) - 1, count).round().astype(np.int64)]
 
 
-@compiled
+@kernel
 def _losses(labels: Any, candidates: Any, weight: Array, table: IntArray, losses: Array) -> None:
     """Write Σ_k n_k ln n_k − 2 E Σ n_kl ln n_kl of each candidate."""
     draws, rows = labels.shape
@@ -107,7 +107,7 @@ def _losses(labels: Any, candidates: Any, weight: Array, table: IntArray, losses
         losses[j] = loss - 2.0 * shared / draws
 
 
-@compiled
+@kernel
 def _improve(
     labels: Any, found: IntArray, step: Array, tables: Any, passes: int, margin: float
 ) -> None:
@@ -143,7 +143,7 @@ def _improve(
             break
 
 
-@compiled
+@kernel
 def _count_together(labels: Any, counts: Any) -> None:
     for i in range(counts.shape[0]):
         for s in range(labels.shape[0]):

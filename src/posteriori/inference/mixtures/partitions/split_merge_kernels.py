@@ -30,7 +30,7 @@ from posteriori.inference.mixtures.partitions.cluster_kernels import (
     log_gain,
 )
 from posteriori.inference.mixtures.partitions.partition_prior import PartitionPrior
-from posteriori.numerics.compilation import compiled_part
+from posteriori.numerics.compilation import kernel
 
 __all__ = ["split_or_merge"]
 
@@ -38,7 +38,7 @@ __all__ = ["split_or_merge"]
 _SCANS = 3
 
 
-@compiled_part
+@kernel(called="kernels")
 def split_or_merge(
     model: ClusterModel, prior: PartitionPrior, chain: PartitionChain, compared: int
 ) -> None:
@@ -66,7 +66,7 @@ def split_or_merge(
         _join(model, chain, count, first, a, b)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _partner(model: ClusterModel, chain: PartitionChain, first: int, compared: int) -> int:
     """Choose another row: of some random ones that whose density given the first is the most raised.
 
@@ -85,7 +85,7 @@ def _partner(model: ClusterModel, chain: PartitionChain, first: int, compared: i
     return found
 
 
-@compiled_part
+@kernel(called="kernels")
 def _launch(
     model: ClusterModel, prior: PartitionPrior, chain: PartitionChain, first: int, second: int
 ) -> int:
@@ -115,7 +115,7 @@ def _launch(
     return count
 
 
-@compiled_part
+@kernel(called="kernels")
 def _log_odds(model: ClusterModel, prior: PartitionPrior, chain: PartitionChain, i: int) -> float:
     """Return the log odds that row i is of the second half."""
     spare, n, o = chain.counts.shape[0], chain.halves[0], chain.halves[1]
@@ -124,12 +124,12 @@ def _log_odds(model: ClusterModel, prior: PartitionPrior, chain: PartitionChain,
     return odds - log_gain(model, chain.states, spare, i, chain.room)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _probability(odds: float) -> float:
     return 1.0 / (1.0 + math.exp(-odds))
 
 
-@compiled_part
+@kernel(called="kernels")
 def _scan(
     model: ClusterModel, prior: PartitionPrior, chain: PartitionChain, count: int, forced: bool
 ) -> float:
@@ -158,7 +158,7 @@ def _scan(
     return total
 
 
-@compiled_part
+@kernel(called="kernels")
 def _gather_half(
     model: ClusterModel, chain: PartitionChain, count: int, side: int, left_out: int
 ) -> None:
@@ -170,7 +170,7 @@ def _gather_half(
             include_row(model, chain.states, spare + 2, chain.members[m], chain.room)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _log_split(
     model: ClusterModel,
     prior: PartitionPrior,
@@ -193,7 +193,7 @@ def _log_split(
     return gain - cluster_log_marginal(model, chain.states, spare + 2)
 
 
-@compiled_part
+@kernel(called="kernels")
 def _divide(model: ClusterModel, chain: PartitionChain, count: int, first: int, old: int) -> None:
     """Give the first row's half a cluster of its own."""
     spare, new = chain.counts.shape[0], chain.active[chain.n[0]]
@@ -207,7 +207,7 @@ def _divide(model: ClusterModel, chain: PartitionChain, count: int, first: int, 
             chain.labels[chain.members[m]] = new
 
 
-@compiled_part
+@kernel(called="kernels")
 def _join(
     model: ClusterModel, chain: PartitionChain, count: int, first: int, a: int, b: int
 ) -> None:

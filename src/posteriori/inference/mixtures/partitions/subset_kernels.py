@@ -14,13 +14,13 @@ from posteriori.inference.mixtures.partitions.cluster_kernels import (
     cluster_log_marginal,
     include_row,
 )
-from posteriori.numerics.compilation import compiled
+from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["best_partitions", "block_log_marginals", "sum_over_partitions"]
 
 
-@compiled
+@kernel
 def block_log_marginals(model: ClusterModel, states: Array, room: Array, out: Array) -> None:
     """Write ln p(rows of S) for every subset S to out (2^N,); 0 for the empty one."""
     out[0] = 0.0
@@ -35,7 +35,7 @@ def block_log_marginals(model: ClusterModel, states: Array, room: Array, out: Ar
         out[subset] = cluster_log_marginal(model, states, 0)
 
 
-@compiled
+@kernel
 def sum_over_partitions(blocks: Array, sizes: IntArray, room: Array, out: Array) -> None:
     """Write ln Σ Π exp(blocks) over partitions of S into c blocks to out (2^N, C + 1)."""
     most = out.shape[1] - 1
@@ -61,7 +61,7 @@ def sum_over_partitions(blocks: Array, sizes: IntArray, room: Array, out: Array)
             out[subset, c] += math.log(room[c])
 
 
-@compiled
+@kernel
 def best_partitions(
     scores: Array, sizes: IntArray, margin: float, best: Array, first: IntArray
 ) -> None:
