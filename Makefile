@@ -14,9 +14,8 @@ UV := .venv-uv/bin/uv
 SPHINX_OUT := docs/_build/html
 PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal
 
-# Numba's cache does not see edits of what a cached function uses from other files, so the cache
-# folder is named after a hash of the kernels and of all that they import.
-export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba/$(shell $(PYTHON) tools/kernel_key.py)
+# Machine code of kernels, each named by all that it is made of: edits need no new folder.
+export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba
 
 # Tests run in two processes of one thread each: threads of OpenBLAS that wait for one another on
 # the same two cores take time from the tests.
@@ -74,7 +73,7 @@ doctest: $(VENV)/.dev
 	$(call step,doctest,the examples in docstrings and in the README,$(PYTEST) --doctest-modules --doctest-glob='README.md' src README.md)
 
 unit: $(VENV)/.dev
-	@find .cache/numba -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2>/dev/null || true
+	@find .cache/numba -type f -atime +7 -delete 2>/dev/null || true
 	$(call step,unit,pytest without the slow tests$(if $(ROOM), of $(ROOM) and the rooms above it),paths=$$($(BIN)/python tools/rooms.py $(ROOM)) && $(PYTEST) -m 'not slow' --room-budget 30 $$paths)
 
 # Only files that use the mark: to collect all others takes longer than many of these tests.

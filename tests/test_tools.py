@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tools import kernel_key, rooms
+from tools import rooms
 from tools.under_other_kernels import choose_kernels
 
 import posteriori
@@ -80,53 +80,6 @@ def test_newer_processors_run_both_sets():
     wide = {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
     chosen = choose_kernels({"SapphireRapids"}, {"avx2", "fma"} | wide)
     assert chosen == ["Haswell", "SkylakeX"]
-
-
-@pytest.fixture
-def sources(tmp_path, monkeypatch):
-    """Return sources with one kernel that uses a constant by way of another file."""
-    texts = {
-        "loop": "from package.sizes import SIZE\n\n@compiled\ndef run(): ...\n",
-        "sizes": "import package.units\n\nSIZE = 3 * package.units.ONE\n",
-        "units": "ONE = 1\n",
-        "other": "from package.loop import run\n",
-        "room/__init__": "",
-        "room/constants": "TWO = 2\n",
-    }
-    for name, text in texts.items():
-        file = tmp_path / "package" / f"{name}.py"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(kernel_key, "SOURCE", tmp_path)
-    return tmp_path / "package"
-
-
-def key(capsys) -> str:
-    kernel_key.main()
-    return capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("name", "follows"), [("loop", True), ("sizes", True), ("units", True), ("other", False)]
-)
-def test_the_key_follows_kernels_and_what_they_import(sources, capsys, name, follows):
-    before = key(capsys)
-    with (sources / f"{name}.py").open("a", encoding="utf-8") as file:
-        file.write("# an edit\n")
-    assert (key(capsys) != before) == follows
-
-
-def test_the_key_follows_all_files_of_a_room_that_loads_its_names_on_use(sources):
-    (sources / "units.py").write_text("from package.room import TWO\n", encoding="utf-8")
-    assert sources / "room" / "constants.py" in kernel_key.find_compiled_sources()
-
-
-def test_every_file_that_compiles_is_in_the_key():
-    files = kernel_key.find_compiled_sources()
-    texts = {path: path.read_text("utf-8") for path in kernel_key.SOURCE.rglob("*.py")}
-    compiling = {path for path, text in texts.items() if "import compiled" in text}
-    assert compiling
-    assert compiling <= set(files)
 
 
 def test_seconds_are_added_by_room():

@@ -147,31 +147,3 @@ def test_time_on_other_functions_pays_for_the_import_alone(clock):
     assert not made
     run(doubled, 1.1 * compilation._LOAD / compilation._LEAST, np.ones(4))
     assert made == [doubled]
-
-
-_LOOP = """
-from posteriori.numerics.compilation import kernel
-
-@kernel
-def add_up(a):
-    total = 0.0
-    for value in a:
-        total += value
-    return total
-"""
-_CALL = "import numpy as np, loop; assert loop.add_up(np.arange(4.0)) == 6.0"
-
-
-@pytest.mark.parametrize(("kind", "damage"), [("nbi", b"no pickle"), ("nbc", b"")])
-def test_damaged_files_of_machine_code_are_made_anew(tmp_path, monkeypatch, kind, damage):
-    (tmp_path / "loop.py").write_text(_LOOP, encoding="utf-8")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-
-    def call():
-        subprocess.run([sys.executable, "-c", _CALL], cwd=tmp_path, check=True)
-
-    call()
-    (kept,) = (tmp_path / "cache").rglob(f"*.{kind}")
-    kept.write_bytes(damage)
-    call()
-    assert kept.read_bytes() != damage

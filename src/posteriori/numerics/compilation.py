@@ -9,17 +9,18 @@ on the arrays themselves. Both take the same steps in the same order and round a
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial, update_wrapper
-from hashlib import sha256
 from types import FunctionType
 from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 
+from posteriori.numerics.kernel_cache import KernelCache, describe_function
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -61,6 +62,8 @@ _SUMS: dict[str, dict[str, Any]] = {
     "fused": {"fastmath": {"contract"}},
     "free": {"fastmath": {"reassoc", "contract"}},
 }
+#: Whether nothing is compiled: to look into loops with a debugger.
+_STAYS_PLAIN = os.environ.get("POSTERIORI_NO_COMPILE", "0") not in ("", "0")
 #: From this many series on, NumPy's steps over all of them are faster than a loop over each.
 _MANY = 16
 
@@ -135,13 +138,29 @@ class _CompiledOnUse:
     @cached_property
     def _machine_code(self) -> Callable[..., object]:
         function = self.__wrapped__
-        made: Callable[..., object] = _compiled_on_disk(function, **self._options)
+        if _STAYS_PLAIN:
+            return cast(Callable[..., object], function)
+        made = _compiled_on_disk(function, self._made_of, **self._options)
         scope = function.__globals__  # where the compiler looks up what the function calls
         for name in function.__code__.co_names:
             part = scope.get(name)
             if isinstance(part, _CompiledOnUse):
                 scope[name] = made if part is self else part._machine_code
         return made
+
+    @cached_property
+    def _made_of(self) -> str:
+        def describe(value: Any) -> str | None:
+            if value is self:
+                return "itself"
+            known: str | None = getattr(value, "_made_of", None)
+            return known
+
+        options = sorted(
+            (name, repr(sorted(v) if isinstance(v, set) else v))
+            for name, v in self._options.items()
+        )
+        return repr((options, describe_function(self.__wrapped__, describe)))
 
 
 def as_kernel_input(a: Array) -> Array:
@@ -289,8 +308,10 @@ def _pays(body: object, work: float) -> bool:
     done, seconds = _spent[body]
     expected = work * max(_LEAST, seconds / done if done else 0.0)
     everywhere = sum(s for _, s in _spent.values())
-    pays = seconds + expected > _LOAD and (
-        "numba" in sys.modules or everywhere + expected > _IMPORT + _LOAD
+    pays = (
+        not _STAYS_PLAIN
+        and seconds + expected > _LOAD
+        and ("numba" in sys.modules or everywhere + expected > _IMPORT + _LOAD)
     )
     if pays:
         _spent[body] = 1.0, math.inf
@@ -299,26 +320,18 @@ def _pays(body: object, work: float) -> bool:
 
 @cache
 def _machine_code(body: FunctionType) -> Callable[..., Any]:
-    return _compiled_on_disk(_with_parts(body), **_OPTIONS, **(_BESIDE if body in _bare else {}))
+    options = _BESIDE if body in _bare else {}
+    return _compiled_on_disk(_with_parts(body), _describe_plain(body), **_OPTIONS, **options)
 
 
-def _compiled_on_disk(function: Callable[..., object], **options: Any) -> Callable[..., Any]:
-    """Compile a function and keep the code; what cannot be read of a damaged file is made anew."""
+def _compiled_on_disk(function: Any, made_of: str, **options: Any) -> Callable[..., Any]:
+    """Compile a function and keep the code."""
     from numba import njit
 
-    made: Any = njit(cache=True, **options)(function)
-    if not hasattr(made, "_cache"):  # the compiler is off
-        return cast(Callable[..., Any], made)
-    load = made._cache.load_overload
-
-    def load_or_discard(*arguments: Any) -> Any:
-        try:
-            return load(*arguments)
-        except Exception:  # whatever a damaged file is taken for
-            made._cache.flush()
-            return None  # so it is compiled
-
-    made._cache.load_overload = load_or_discard
+    made: Any = njit(**options)(function)
+    if hasattr(made, "_cache"):  # otherwise the compiler is off
+        made._cache = KernelCache(function, made_of)
+        made._made_of = made_of
     return cast(Callable[..., Any], made)
 
 
@@ -333,22 +346,26 @@ def _part(function: FunctionType) -> Callable[..., Any]:
 
 
 def _with_parts(function: FunctionType) -> FunctionType:
-    """Return a function whose compilable names stand for their compiled forms.
-
-    Its name tells what it and its parts are made of: Numba's cache goes by the name, and by the
-    date of one file.
-    """
+    """Return a function whose plain names stand for their compiled forms."""
     form = cast(FunctionType, _compilable[function])
-    scope, code = dict(form.__globals__), form.__code__
-    made_of: list[object] = [code.co_code, code.co_consts, code.co_names]
-    for name in code.co_names:
+    scope = dict(form.__globals__)
+    for name in form.__code__.co_names:
         value = scope.get(name)
         if isinstance(value, FunctionType) and value in _compilable:
-            value = scope[name] = _part(value)
-        made_of.append(getattr(value, "__qualname__", value if isinstance(value, float) else None))
-    made = FunctionType(code, scope, form.__name__)
-    made.__qualname__ = f"{form.__name__}_{sha256(repr(made_of).encode()).hexdigest()[:16]}"
-    return made
+            scope[name] = _part(value)
+    return FunctionType(form.__code__, scope, form.__name__)
+
+
+@cache
+def _describe_plain(function: FunctionType) -> str:
+    """Return what a kernel that also runs plain is made of, with all that it calls."""
+
+    def describe(value: Any) -> str | None:
+        known = isinstance(value, FunctionType) and value in _compilable
+        return _describe_plain(value) if known else None
+
+    form = cast(FunctionType, _compilable[function])
+    return repr((function in _bare, describe_function(form, describe)))
 
 
 def _as_lists(value: Any) -> Any:
