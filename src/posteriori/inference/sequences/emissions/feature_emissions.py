@@ -41,8 +41,9 @@ __all__ = [
     "DrawnFeatures",
     "FeatureEmission",
     "ModeModel",
-    "likely_members",
     "feature_scores",
+    "keep_features",
+    "likely_members",
     "of_one_column",
     "weighed_members",
 ]
@@ -50,6 +51,9 @@ __all__ = [
 #: Rows, alike to all of them, that every state has seen beside its own: enough for a density where it
 #: has none, too few to change a digit elsewhere.
 _IMAGINED = 1e-12
+
+#: Up to so many numbers the features of rows are kept, instead of being made anew in each step.
+_MOST_KEPT = 20_000_000
 
 #: ln 0 that still is a number: times 0 it is 0.
 _NEVER = -1e300
@@ -139,12 +143,15 @@ class FeatureEmission(NamedTuple):
         Σ w c(x).
     finish : callable
         From what is learned, the emission.
+    features : (F, T) or None
+        Of the rows, where they are few enough to be kept.
     """
 
     model: Any
     x: Array
     constant: float
     finish: Callable[[Learned], LearnedEmission]
+    features: Array | None = None
 
     @property
     def numeric(self) -> bool:
@@ -163,6 +170,8 @@ class FeatureEmission(NamedTuple):
 
     def share_out(self, shares: Array) -> Sums:
         """Return Σ r t(x), (K, F)."""
+        if self.features is not None:
+            return (shares.T @ self.features.T,)
         return (sums_of_shares(self.model, self.x, None, shares.T),)
 
     def look(self, sums: Sums) -> EmissionView:
@@ -172,8 +181,7 @@ class FeatureEmission(NamedTuple):
         learned = self.model.learn(sums[0])
         if not np.isfinite(learned.theta).all():
             raise ValueError("a state has no density")
-        scores = feature_scores(self.model, self.x, learned.theta)
-        return EmissionView(scores, self.constant, learned.bonus, self.share_out)
+        return EmissionView(self._scores(learned.theta), self.constant, learned.bonus, self.share_out)
 
     def learn(self, sums: Sums) -> LearnedEmission:
         """Return the members, or what beliefs predict."""
@@ -187,10 +195,21 @@ class FeatureEmission(NamedTuple):
         """Draw parameters from the beliefs about them."""
         drawn = self.model.draw(sums[0], size, rng)
         return EmissionDraws(
-            lambda s: feature_scores(self.model, self.x, drawn.theta[s]),
+            lambda s: self._scores(drawn.theta[s]),
             lambda other: drawn.log_beliefs(other[0]),
             drawn.log_priors,
         )
+
+    def _scores(self, theta: Array) -> Array:
+        """Return ⟨θ_k, t(x)⟩ of all rows, (T, K)."""
+        if self.features is not None:
+            return np.matmul(self.features.T, theta.T)
+        return feature_scores(self.model, self.x, theta)
+
+
+def keep_features(model: Any, x: Array) -> Array | None:
+    """Return t(x) of all rows, (F, T), where they are few enough to be kept for all steps."""
+    return model.of(x) if model.size * len(x) <= _MOST_KEPT else None
 
 
 def feature_scores(model: Any, x: Array, theta: Array) -> Array:
@@ -214,7 +233,8 @@ def likely_members(
         return LearnedEmission(member, None, free)
 
     example = model.learn((model.imagined / _IMAGINED)[None]).components
-    return FeatureEmission(model, x, model.log_carrier(x, frequency, example), finish)
+    constant = model.log_carrier(x, frequency, example)
+    return FeatureEmission(model, x, constant, finish, keep_features(model, x))
 
 
 def weighed_members(
@@ -242,7 +262,8 @@ def weighed_members(
             return LearnedEmission(of_one_column(found), None, 0)
         return LearnedEmission(of_one_column(find(prior).predictive(found)), of_one_column(found))
 
-    return FeatureEmission((ModeModel if at_mode else BeliefModel)(model), x, constant, finish)
+    kind = ModeModel if at_mode else BeliefModel
+    return FeatureEmission(kind(model), x, constant, finish, keep_features(model, x))
 
 
 def of_one_column(batch: Any) -> Any:
