@@ -101,14 +101,14 @@ def draw_evidence(
         places = (wide[i % n_wide] for i in range(most))
         return [_given_path(paths, emission, place, rng) for place in places]
 
-    if orders.count <= _FEW_ORDERS:
+    if orders.n_orders <= _FEW_ORDERS:
         wide += given_paths(min(_GIVEN_PATHS, size // 100))
     groups = given_paths(min(_GROUPS, size // 20)) if _is_exact(paths, emission) else []
 
     def ratios(own: Sums, some: int) -> Array:
         drawn = _draw(paths, emission, own, some, rng)
         each = np.stack([_log_beliefs(paths, other, drawn, orders) for other in wide])
-        proposal = log_sum_exp(each, axis=0) - np.log(len(wide) * orders.count)
+        proposal = log_sum_exp(each, axis=0) - np.log(len(wide) * orders.n_orders)
         return _log_joint(paths, drawn, progress) - proposal
 
     ahead = size // 2 if groups else size
@@ -201,7 +201,7 @@ def _log_joint(paths: Any, drawn: _Drawn, progress: Callable[[], Any] | None) ->
             progress()
     for law, table in zip(paths.tables, drawn.tables, strict=True):
         logs += law.log_density(table, law.concentration)
-    return logs + drawn.emissions.log_priors.sum(axis=1)
+    return logs + drawn.emissions.log_priors().sum(axis=1)
 
 
 def _orders(paths: Any, alike: bool) -> Iterator[Array]:
@@ -232,7 +232,7 @@ class _Orders(NamedTuple):
     entries: tuple[IntArray, ...]
 
     @property
-    def count(self) -> int:
+    def n_orders(self) -> int:
         """|G|."""
         return len(self.states)
 

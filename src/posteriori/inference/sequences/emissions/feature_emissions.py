@@ -41,6 +41,7 @@ __all__ = [
     "DrawnFeatures",
     "FeatureEmission",
     "ModeModel",
+    "belief_densities",
     "feature_scores",
     "keep_features",
     "likely_members",
@@ -95,7 +96,7 @@ class DrawnFeatures(NamedTuple):
 
     theta: Array
     log_beliefs: Callable[[Array], Array]
-    log_priors: Array
+    log_priors: Callable[[], Array]
 
 
 class BeliefModel(NamedTuple):
@@ -119,17 +120,15 @@ class BeliefModel(NamedTuple):
     def draw(self, sums: Array, size: int, rng: np.random.Generator) -> DrawnFeatures:
         """Draw parameters from the beliefs about them."""
         pair, layout, k = self.beliefs.pair, self.beliefs.layout, len(sums)
-        drawn = self.learn(sums).components.sample(size, rng=rng)  # (S, K, D)
+        drawn: Any = self.beliefs.believe(sums).sample(size, rng=rng)  # (S, K, D)
         parts = [np.maximum(part, _NEVER) for part in pair.prior_family.sufficient(drawn)]
         offset = np.zeros((k, layout.columns))
         theta = np.stack([layout.join([part[s] for part in parts], offset) for s in range(size)])
 
         def log_beliefs(other: Array) -> Array:
-            belief = self.learn(other).components
-            each = [take_members(belief, np.s_[j : j + 1]).log_prob(drawn) for j in range(k)]
-            return np.stack([one.sum(axis=-1) for one in each], axis=1)
+            return belief_densities(self.beliefs.believe(other), drawn).sum(axis=-1)
 
-        return DrawnFeatures(theta, log_beliefs, pair.prior.log_prob(drawn).sum(axis=-1))
+        return DrawnFeatures(theta, log_beliefs, lambda: pair.prior.log_prob(drawn).sum(axis=-1))
 
 
 class FeatureEmission(NamedTuple):
@@ -181,7 +180,9 @@ class FeatureEmission(NamedTuple):
         learned = self.model.learn(sums[0])
         if not np.isfinite(learned.theta).all():
             raise ValueError("a state has no density")
-        return EmissionView(self._scores(learned.theta), self.constant, learned.bonus, self.share_out)
+        return EmissionView(
+            self._scores(learned.theta), self.constant, learned.bonus, self.share_out
+        )
 
     def learn(self, sums: Sums) -> LearnedEmission:
         """Return the members, or what beliefs predict."""
@@ -205,6 +206,13 @@ class FeatureEmission(NamedTuple):
         if self.features is not None:
             return np.matmul(self.features.T, theta.T)
         return feature_scores(self.model, self.x, theta)
+
+
+def belief_densities(beliefs: Any, drawn: Any) -> Array:
+    """Return ln q_j(θ_k) (S, K, K, …) of beliefs (K, …) and parameters (S, K, …) drawn for all states."""
+    is_record = isinstance(drawn, tuple)
+    each = type(drawn)(*(part[:, None] for part in drawn)) if is_record else drawn[:, None]
+    return np.asarray(take_members(beliefs, np.s_[:, None]).log_prob(each))
 
 
 def keep_features(model: Any, x: Array) -> Array | None:

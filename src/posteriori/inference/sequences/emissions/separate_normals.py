@@ -95,7 +95,7 @@ class SeparateModel(NamedTuple):
             one = [density(*(take_members(d, np.s_[j : j + 1]) for d in q)) for j in states]
             return np.stack(one, axis=1)
 
-        return DrawnFeatures(theta, log_beliefs, density(self.means, self.precisions))
+        return DrawnFeatures(theta, log_beliefs, lambda: density(self.means, self.precisions))
 
 
 def separate_normals(
