@@ -92,10 +92,15 @@ class DirichletRows(NamedTuple):
 
     def log_density(self, logs: Array, concentration: Array) -> Array:
         """Return Σ ln Dir(p | α) over all rows of some draws ln p (S, ..., L), (S,)."""
-        power = np.where(self.possible, concentration - 1.0, 0.0)
-        rows = np.where(self.possible, power * np.where(self.possible, logs, 0.0), 0.0)
-        constant = self._log_normalizers(np.where(self.possible, concentration, 0.0)).sum()
-        return rows.reshape(len(logs), -1).sum(axis=1) + constant
+        powers, constant = self.density_terms(concentration)
+        seen = np.where(self.possible, logs, 0.0).reshape(len(logs), -1)
+        return seen @ powers.ravel() + constant
+
+    def density_terms(self, concentration: Array) -> tuple[Array, float]:
+        """Return what Σ ln Dir(p | α) multiplies ln p (..., L) by, 0 where nothing is possible, and adds."""
+        inside = np.where(self.possible, concentration, 0.0)
+        powers = np.where(self.possible, concentration - 1.0, 0.0)
+        return powers, float(self._log_normalizers(inside).sum())
 
     @staticmethod
     def _log_normalizers(alpha: Array) -> Array:

@@ -94,21 +94,21 @@ def draw_evidence(
         Is called after each draw.
     """
     wide = [tuple(share * part for part in sums) for share in _SHARES]
-    orders = list(_orders(paths, alike))
+    orders = _all_orders(paths, alike)
     n_wide = len(wide)
 
     def given_paths(most: int) -> list[Sums]:
         places = (wide[i % n_wide] for i in range(most))
         return [_given_path(paths, emission, place, rng) for place in places]
 
-    if len(orders) <= _FEW_ORDERS:
+    if orders.n_orders <= _FEW_ORDERS:
         wide += given_paths(min(_GIVEN_PATHS, size // 100))
     groups = given_paths(min(_GROUPS, size // 20)) if _is_exact(paths, emission) else []
 
     def ratios(own: Sums, some: int) -> Array:
         drawn = _draw(paths, emission, own, some, rng)
         each = np.stack([_log_beliefs(paths, other, drawn, orders) for other in wide])
-        proposal = log_sum_exp(each, axis=0) - np.log(len(wide) * len(orders))
+        proposal = log_sum_exp(each, axis=0) - np.log(len(wide) * orders.n_orders)
         return _log_joint(paths, drawn, progress) - proposal
 
     ahead = size // 2 if groups else size
@@ -201,7 +201,7 @@ def _log_joint(paths: Any, drawn: _Drawn, progress: Callable[[], Any] | None) ->
             progress()
     for law, table in zip(paths.tables, drawn.tables, strict=True):
         logs += law.log_density(table, law.concentration)
-    return logs + drawn.emissions.log_priors.sum(axis=1)
+    return logs + drawn.emissions.log_priors().sum(axis=1)
 
 
 def _orders(paths: Any, alike: bool) -> Iterator[Array]:
@@ -217,15 +217,47 @@ def _orders(paths: Any, alike: bool) -> Iterator[Array]:
             yield order
 
 
-def _log_beliefs(paths: Any, sums: Sums, drawn: _Drawn, orders: list[Array]) -> Array:
-    """Return ln Σ_σ q(σθ) of all draws, (S,)."""
+class _Orders(NamedTuple):
+    """Orders of states that leave the prior as it is.
+
+    Attributes
+    ----------
+    states : (G, K)
+        What stands in the place of each state.
+    entries : tuple of (G, M)
+        By law of paths, where each of the M entries of its table goes.
+    """
+
+    states: IntArray
+    entries: tuple[IntArray, ...]
+
+    @property
+    def n_orders(self) -> int:
+        """|G|."""
+        return len(self.states)
+
+
+def _all_orders(paths: Any, alike: bool) -> _Orders:
+    states = np.array(list(_orders(paths, alike)))
+    numbered = tuple(
+        np.arange(law.concentration.size).reshape(law.concentration.shape) for law in paths.tables
+    )
+    back = [paths.reorder(numbered, order) for order in states.argsort(axis=1)]
+    entries = tuple(np.array([t.ravel() for t in tables]) for tables in zip(*back, strict=True))
+    return _Orders(states, entries)
+
+
+def _log_beliefs(paths: Any, sums: Sums, drawn: _Drawn, orders: _Orders) -> Array:
+    r"""Return ln Σ_σ q(σθ) of all draws, (S,).
+
+    The density of a law is linear in the logarithms ln p of its table, so that all orders of all draws are a
+    product of matrices: Σ (α_{σ⁻¹(e)} − 1) ln p_e + const over its entries e, and no order changes the constant.
+    """
     states = np.arange(paths.n_states)
-    of_emissions = drawn.emissions.log_beliefs(sums[paths.n_sums :])
-    each = []
-    for order in orders:
-        total = of_emissions[:, states, order].sum(axis=1)
-        moved = paths.reorder(tuple(np.moveaxis(t, 0, -1) for t in drawn.tables), order)
-        for law, counts, table in zip(paths.tables, sums, moved, strict=False):
-            total = total + law.log_density(np.moveaxis(table, -1, 0), law.concentration + counts)
-        each.append(total)
-    return log_sum_exp(np.stack(each), axis=0)
+    total = drawn.emissions.log_beliefs(sums[paths.n_sums :])[:, states, orders.states].sum(axis=2)
+    laws = zip(paths.tables, sums, drawn.tables, orders.entries, strict=False)
+    for law, counts, logs, entries in laws:
+        powers, constant = law.density_terms(law.concentration + counts)
+        seen = np.where(law.possible, logs, 0.0).reshape(len(logs), -1)
+        total = total + seen @ powers.ravel()[entries].T + constant
+    return log_sum_exp(total, axis=1)

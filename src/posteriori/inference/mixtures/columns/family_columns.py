@@ -7,6 +7,7 @@ M features :math:`t(x_d)`, and with gaps one more that tells whether it is seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ class ColumnLayout(NamedTuple):
     @property
     def width(self) -> int:
         """M."""
-        return sum(int(np.prod(part)) for part in self.parts)
+        return sum(prod(part) for part in self.parts)
 
     @property
     def size(self) -> int:
@@ -66,7 +67,7 @@ class ColumnLayout(NamedTuple):
         inside = out[1 : 1 + d * self.width].reshape(d, self.width, len(x))
         first = 0
         for part, shape in zip(self.statistics(self.known(x)), self.parts, strict=True):
-            size = int(np.prod(shape))
+            size = prod(shape)
             values = np.broadcast_to(part, (len(x), d, *shape)).reshape(len(x), d, size)
             inside[:, first : first + size] = values.transpose(1, 2, 0)
             first += size
@@ -86,7 +87,7 @@ class ColumnLayout(NamedTuple):
         """Return the sums of each component of t(x), (K, D, …)."""
         k, d = len(sums), self.columns
         inside = sums[:, 1 : 1 + d * self.width].reshape(k, d, self.width)
-        ends = np.cumsum([int(np.prod(part)) for part in self.parts])[:-1]
+        ends = np.cumsum([prod(part) for part in self.parts])[:-1]
         pieces = np.split(inside, ends, axis=2)
         return [p.reshape(k, d, *s) for p, s in zip(pieces, self.parts, strict=True)]
 

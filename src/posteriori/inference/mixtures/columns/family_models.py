@@ -119,13 +119,17 @@ class ConjugateModel(NamedTuple):
 
     def learn(self, sums: Array) -> Learned:
         """Return beliefs (K, D): the prior's natural parameters and what the rows add."""
-        prior = self.pair.prior
-        added = self.layout.split(sums)
+        belief = self.believe(sums)
+        theta = self.layout.join(belief.mean_params, np.zeros((len(sums), self.layout.columns)))
+        return Learned(theta, -float(np.sum(belief.kl(self.pair.prior))), belief)
+
+    def believe(self, sums: Array) -> Any:
+        """Return the beliefs (K, D) alone."""
+        prior, added = self.pair.prior, self.layout.split(sums)
         belief = prior._from_natural(*(p + t for p, t in zip(prior.natural, added, strict=True)))
         if not belief._all_proper:
             raise ValueError("a belief is improper")
-        theta = self.layout.join(belief.mean_params, np.zeros((len(sums), self.layout.columns)))
-        return Learned(theta, -float(np.sum(belief.kl(prior))), belief)
+        return belief
 
     def log_carrier(self, x: Array, frequency: Array | None, member: Any) -> float:
         """Return Σ_n w_n c(x_n)."""

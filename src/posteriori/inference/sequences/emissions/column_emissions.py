@@ -97,7 +97,7 @@ class ColumnEmission(NamedTuple):
         return EmissionDraws(
             lambda s: np.sum([one.scores(s) for one in drawn], axis=0),
             log_beliefs,
-            np.sum([one.log_priors for one in drawn], axis=0),
+            lambda: np.sum([one.log_priors() for one in drawn], axis=0),
         )
 
     def _divided(self, sums: Sums) -> Iterator[tuple[Any, Sums]]:

@@ -44,8 +44,8 @@ class EmissionDraws(NamedTuple):
         From the number of a draw, ln p(x_t | θ_k), (T, K).
     log_beliefs : callable
         From sums, ln q_j(θ_k) (S, K, K): what the belief about state j says of what was drawn for k.
-    log_priors : (S, K)
-        ln p(θ_k).
+    log_priors : callable
+        To ln p(θ_k), (S, K).
     complete : callable or None
         From the number of a draw, states (T,) and how often rows count, the sums of a draw of what else is
         hidden in the rows; None where nothing is, or where beliefs would not be exact given it.
@@ -53,7 +53,7 @@ class EmissionDraws(NamedTuple):
 
     scores: Callable[[int], Array]
     log_beliefs: Callable[[Sums], Array]
-    log_priors: Array
+    log_priors: Callable[[], Array]
     complete: Callable[[int, Array, Array | None], Sums] | None = None
 
 

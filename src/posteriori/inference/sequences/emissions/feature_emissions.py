@@ -41,8 +41,10 @@ __all__ = [
     "DrawnFeatures",
     "FeatureEmission",
     "ModeModel",
-    "likely_members",
+    "belief_densities",
     "feature_scores",
+    "keep_features",
+    "likely_members",
     "of_one_column",
     "weighed_members",
 ]
@@ -50,6 +52,9 @@ __all__ = [
 #: Rows, alike to all of them, that every state has seen beside its own: enough for a density where it
 #: has none, too few to change a digit elsewhere.
 _IMAGINED = 1e-12
+
+#: Up to so many numbers the features of rows are kept, instead of being made anew in each step.
+_MOST_KEPT = 20_000_000
 
 #: ln 0 that still is a number: times 0 it is 0.
 _NEVER = -1e300
@@ -91,7 +96,7 @@ class DrawnFeatures(NamedTuple):
 
     theta: Array
     log_beliefs: Callable[[Array], Array]
-    log_priors: Array
+    log_priors: Callable[[], Array]
 
 
 class BeliefModel(NamedTuple):
@@ -115,17 +120,15 @@ class BeliefModel(NamedTuple):
     def draw(self, sums: Array, size: int, rng: np.random.Generator) -> DrawnFeatures:
         """Draw parameters from the beliefs about them."""
         pair, layout, k = self.beliefs.pair, self.beliefs.layout, len(sums)
-        drawn = self.learn(sums).components.sample(size, rng=rng)  # (S, K, D)
+        drawn: Any = self.beliefs.believe(sums).sample(size, rng=rng)  # (S, K, D)
         parts = [np.maximum(part, _NEVER) for part in pair.prior_family.sufficient(drawn)]
         offset = np.zeros((k, layout.columns))
         theta = np.stack([layout.join([part[s] for part in parts], offset) for s in range(size)])
 
         def log_beliefs(other: Array) -> Array:
-            belief = self.learn(other).components
-            each = [take_members(belief, np.s_[j : j + 1]).log_prob(drawn) for j in range(k)]
-            return np.stack([one.sum(axis=-1) for one in each], axis=1)
+            return belief_densities(self.beliefs.believe(other), drawn).sum(axis=-1)
 
-        return DrawnFeatures(theta, log_beliefs, pair.prior.log_prob(drawn).sum(axis=-1))
+        return DrawnFeatures(theta, log_beliefs, lambda: pair.prior.log_prob(drawn).sum(axis=-1))
 
 
 class FeatureEmission(NamedTuple):
@@ -139,12 +142,15 @@ class FeatureEmission(NamedTuple):
         Σ w c(x).
     finish : callable
         From what is learned, the emission.
+    features : (F, T) or None
+        Of the rows, where they are few enough to be kept.
     """
 
     model: Any
     x: Array
     constant: float
     finish: Callable[[Learned], LearnedEmission]
+    features: Array | None = None
 
     @property
     def numeric(self) -> bool:
@@ -163,6 +169,8 @@ class FeatureEmission(NamedTuple):
 
     def share_out(self, shares: Array) -> Sums:
         """Return Σ r t(x), (K, F)."""
+        if self.features is not None:
+            return (shares.T @ self.features.T,)
         return (sums_of_shares(self.model, self.x, None, shares.T),)
 
     def look(self, sums: Sums) -> EmissionView:
@@ -172,8 +180,9 @@ class FeatureEmission(NamedTuple):
         learned = self.model.learn(sums[0])
         if not np.isfinite(learned.theta).all():
             raise ValueError("a state has no density")
-        scores = feature_scores(self.model, self.x, learned.theta)
-        return EmissionView(scores, self.constant, learned.bonus, self.share_out)
+        return EmissionView(
+            self._scores(learned.theta), self.constant, learned.bonus, self.share_out
+        )
 
     def learn(self, sums: Sums) -> LearnedEmission:
         """Return the members, or what beliefs predict."""
@@ -187,10 +196,28 @@ class FeatureEmission(NamedTuple):
         """Draw parameters from the beliefs about them."""
         drawn = self.model.draw(sums[0], size, rng)
         return EmissionDraws(
-            lambda s: feature_scores(self.model, self.x, drawn.theta[s]),
+            lambda s: self._scores(drawn.theta[s]),
             lambda other: drawn.log_beliefs(other[0]),
             drawn.log_priors,
         )
+
+    def _scores(self, theta: Array) -> Array:
+        """Return ⟨θ_k, t(x)⟩ of all rows, (T, K)."""
+        if self.features is not None:
+            return np.matmul(self.features.T, theta.T)
+        return feature_scores(self.model, self.x, theta)
+
+
+def belief_densities(beliefs: Any, drawn: Any) -> Array:
+    """Return ln q_j(θ_k) (S, K, K, …) of beliefs (K, …) and parameters (S, K, …) drawn for all states."""
+    is_record = isinstance(drawn, tuple)
+    each = type(drawn)(*(part[:, None] for part in drawn)) if is_record else drawn[:, None]
+    return np.asarray(take_members(beliefs, np.s_[:, None]).log_prob(each))
+
+
+def keep_features(model: Any, x: Array) -> Array | None:
+    """Return t(x) of all rows, (F, T), where they are few enough to be kept for all steps."""
+    return model.of(x) if model.size * len(x) <= _MOST_KEPT else None
 
 
 def feature_scores(model: Any, x: Array, theta: Array) -> Array:
@@ -214,7 +241,8 @@ def likely_members(
         return LearnedEmission(member, None, free)
 
     example = model.learn((model.imagined / _IMAGINED)[None]).components
-    return FeatureEmission(model, x, model.log_carrier(x, frequency, example), finish)
+    constant = model.log_carrier(x, frequency, example)
+    return FeatureEmission(model, x, constant, finish, keep_features(model, x))
 
 
 def weighed_members(
@@ -242,7 +270,8 @@ def weighed_members(
             return LearnedEmission(of_one_column(found), None, 0)
         return LearnedEmission(of_one_column(find(prior).predictive(found)), of_one_column(found))
 
-    return FeatureEmission((ModeModel if at_mode else BeliefModel)(model), x, constant, finish)
+    kind = ModeModel if at_mode else BeliefModel
+    return FeatureEmission(kind(model), x, constant, finish, keep_features(model, x))
 
 
 def of_one_column(batch: Any) -> Any:

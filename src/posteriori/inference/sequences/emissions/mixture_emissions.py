@@ -147,9 +147,11 @@ class MixtureEmission(NamedTuple):
             shares[rows, states, chosen] = 1.0 if frequency is None else frequency
             return self._sums(shares, self.components.share_out)
 
-        alpha = self.weights.concentration
-        priors = np.diagonal(_row_densities(log_weights, alpha)[:, :, 0], axis1=1, axis2=2)
-        log_priors = priors + inside.log_priors.reshape(size, k, m).sum(axis=2)
+        def log_priors() -> Array:
+            of_weights = _row_densities(log_weights, self.weights.concentration)[:, :, 0]
+            of_components = inside.log_priors().reshape(size, k, m).sum(axis=2)
+            return np.diagonal(of_weights, axis1=1, axis2=2) + of_components
+
         return EmissionDraws(
             lambda s: log_sum_exp(joint(s), axis=2),
             log_beliefs,

@@ -52,7 +52,7 @@ from posteriori.inference.sequences.emissions.emission_contract import (
     LearnedEmission,
     Sums,
 )
-from posteriori.inference.sequences.emissions.feature_emissions import feature_scores
+from posteriori.inference.sequences.emissions.feature_emissions import feature_scores, keep_features
 from posteriori.inference.sequences.emissions.normal_laws import (
     NormalLaw,
     OwnPrecisions,
@@ -66,10 +66,6 @@ __all__ = ["NormalEmission", "column_scale", "normal_emission"]
 
 #: What is added to each column's variance, relative to it, where columns depend on one another.
 _RIDGE = 1e-6
-
-
-#: Up to so many numbers the features of rows are kept, instead of being made anew in each step.
-_MOST_KEPT = 20_000_000
 
 
 class NormalEmission(NamedTuple):
@@ -263,9 +259,7 @@ def normal_emission(
     law = None if prior is None else _law_of(wanted, prior_in_units(prior, rows.units, k))
     model = NormalEmission(rows, law, estimate)
     if isinstance(rows, CompleteRows):
-        features = NormalFeatures(kind, rows.units)
-        if features.size * len(x) <= _MOST_KEPT:
-            return model._replace(features=features.of(x))
+        return model._replace(features=keep_features(NormalFeatures(kind, rows.units), x))
     return model
 
 

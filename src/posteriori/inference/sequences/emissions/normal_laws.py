@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from posteriori.distributions.batches import take_members
 from posteriori.distributions.conjugate.pair import find_pair
 from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.numbers.gamma import Gamma
@@ -40,6 +39,7 @@ from posteriori.inference.mixtures.normal_scores import NormalScores, NormalStat
 from posteriori.inference.mixtures.normal_units import Units
 from posteriori.inference.mixtures.wishart_priors import belief_in_rows
 from posteriori.inference.sequences.emissions.emission_contract import LearnedEmission
+from posteriori.inference.sequences.emissions.feature_emissions import belief_densities
 from posteriori.inference.sequences.emissions.regression_densities import inverse_definite
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
@@ -63,12 +63,13 @@ class DrawnNormals(NamedTuple):
         From the number of a draw, its normals as functions of rows.
     log_beliefs : callable
         From statistics, ln q_j(θ_k) (S, K, K).
-    log_priors : (S, K)
+    log_priors : callable
+        To ln p(θ_k), (S, K).
     """
 
     scores: Callable[[int], NormalScores]
     log_beliefs: Callable[[NormalStatistics], Array]
-    log_priors: Array
+    log_priors: Callable[[], Array]
 
 
 class NormalLaw(Protocol):
@@ -121,13 +122,12 @@ class OwnPrecisions(NamedTuple):
         prior = NormalWishart(p.means, p.strength, p.dof, inverse_definite(p.inverse_scale))
 
         def log_beliefs(other: NormalStatistics) -> Array:
-            q, states = self._beliefs(other), range(len(other.counts))
-            return np.stack([take_members(q, j).log_prob(drawn) for j in states], axis=1)
+            return belief_densities(self._beliefs(other), drawn)
 
         return DrawnNormals(
             lambda s: NormalScores(height[s], drawn.mean[s], drawn.precision[s]),
             log_beliefs,
-            prior.log_prob(drawn),
+            lambda: np.asarray(prior.log_prob(drawn)),
         )
 
     def _beliefs(self, statistics: NormalStatistics) -> NormalWishart:
@@ -207,7 +207,7 @@ class SharedPrecision(NamedTuple):
         return DrawnNormals(
             lambda s: NormalScores(height[s], means[s], np.broadcast_to(precision[s], (k, d, d))),
             lambda other: densities(self._beliefs(other)),
-            np.diagonal(densities(prior), axis1=1, axis2=2),
+            lambda: np.diagonal(densities(prior), axis1=1, axis2=2),
         )
 
     @property
@@ -302,7 +302,7 @@ class SphericalPrecisions(NamedTuple):
         return DrawnNormals(
             lambda s: NormalScores(height[s], means[s], tau[s]),
             lambda other: densities(self._beliefs(other)),
-            np.diagonal(densities(self._own), axis1=1, axis2=2),
+            lambda: np.diagonal(densities(self._own), axis1=1, axis2=2),
         )
 
     @property

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.distributions.batches import take_members
 from posteriori.distributions.joint.matrix_normal_wishart import MatrixNormalWishart
 from posteriori.inference.mixtures.columns.latent_ascent import sums_of_shares
 from posteriori.inference.mixtures.normal_maximum import FLOOR
@@ -32,7 +31,10 @@ from posteriori.inference.sequences.emissions.emission_contract import (
     Sums,
     reordered,
 )
-from posteriori.inference.sequences.emissions.feature_emissions import feature_scores
+from posteriori.inference.sequences.emissions.feature_emissions import (
+    belief_densities,
+    feature_scores,
+)
 from posteriori.inference.sequences.emissions.normal_emissions import column_scale
 from posteriori.inference.sequences.emissions.regression_densities import (
     RegressionDensities,
@@ -154,11 +156,9 @@ class RegressionEmission(NamedTuple):
             return values
 
         def log_beliefs(other: Sums) -> Array:
-            q, states = self._beliefs(other[0]), range(len(other[0]))
-            each = [take_members(q, np.s_[j : j + 1]).log_prob(drawn) for j in states]
-            return np.stack([one.sum(axis=-1) for one in each], axis=1)
+            return belief_densities(self._beliefs(other[0]), drawn).sum(axis=-1)
 
-        return EmissionDraws(scores, log_beliefs, self._prior.log_prob(drawn).sum(axis=-1))
+        return EmissionDraws(scores, log_beliefs, lambda: self._prior.log_prob(drawn).sum(axis=-1))
 
     # -- learning ----------------------------------------------------------------------------
 

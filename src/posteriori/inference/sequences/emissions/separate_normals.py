@@ -23,6 +23,7 @@ from posteriori.inference.sequences.emissions.emission_contract import LearnedEm
 from posteriori.inference.sequences.emissions.feature_emissions import (
     DrawnFeatures,
     FeatureEmission,
+    keep_features,
     of_one_column,
 )
 from posteriori.numerics.special import LOG_2PI
@@ -94,7 +95,7 @@ class SeparateModel(NamedTuple):
             one = [density(*(take_members(d, np.s_[j : j + 1]) for d in q)) for j in states]
             return np.stack(one, axis=1)
 
-        return DrawnFeatures(theta, log_beliefs, density(self.means, self.precisions))
+        return DrawnFeatures(theta, log_beliefs, lambda: density(self.means, self.precisions))
 
 
 def separate_normals(
@@ -115,7 +116,7 @@ def separate_normals(
             of_one_column(members), SeparateBeliefs(*map(of_one_column, beliefs))
         )
 
-    return FeatureEmission(model, x, 0.0, finish)
+    return FeatureEmission(model, x, 0.0, finish, keep_features(model, x))
 
 
 def _squares(known: Array) -> tuple[Array, Array]:

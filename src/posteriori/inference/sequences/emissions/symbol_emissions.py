@@ -100,10 +100,11 @@ class SymbolEmission(NamedTuple):
                 [_row_densities(law.concentration + part, x) for (law, x), part in pairs], axis=0
             )
 
-        priors = [_row_densities(law.concentration[:1], x)[:, 0] for law, x in tables]
-        return EmissionDraws(
-            lambda s: self._scores([x[s] for x in drawn]), log_beliefs, np.sum(priors, axis=0)
-        )
+        def log_priors() -> Array:
+            each = [_row_densities(law.concentration[:1], x)[:, 0] for law, x in tables]
+            return np.sum(each, axis=0)
+
+        return EmissionDraws(lambda s: self._scores([x[s] for x in drawn]), log_beliefs, log_priors)
 
     def _scores(self, logs: Any) -> Array:
         """Return Σ_d ln θ_kd(x_td), (T, K), of tables of logarithms (K, L)."""
