@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 
-from posteriori.numerics.kernel_cache import KernelCache, describe_function
+from posteriori.numerics.machine_code.kernel_cache import KernelCache, describe_function
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [

@@ -33,7 +33,7 @@ def shifted(x):
 """
 _CALL = """
 import numpy as np
-from posteriori.numerics import kernel_cache
+from posteriori.numerics.machine_code import kernel_cache
 import loop
 
 made = []
