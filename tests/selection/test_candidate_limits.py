@@ -2,7 +2,8 @@
 
 import pytest
 
-from posteriori.selection.candidates import CANDIDATES, candidates_for
+from posteriori.selection import candidates
+from posteriori.selection.candidates import CANDIDATES, Candidate, candidates_for
 
 PROCESS, SPARSE, CURVES = "Gaussian process", "Gaussian process (sparse)", "additive curves"
 
@@ -49,3 +50,11 @@ def test_names_and_titles_are_told_apart():
     for task in {c.task for c in CANDIDATES}:
         called = [name for c in CANDIDATES if c.task == task for name in {c.name, c.words}]
         assert len(called) == len(set(called))
+
+
+def test_what_seldom_wins_waits_for_a_thorough_comparison(monkeypatch):
+    dear = Candidate("dear", "regression", "nowhere.Dear", thorough=True)
+    monkeypatch.setattr(candidates, "CANDIDATES", (*CANDIDATES, dear))
+    assert dear not in candidates_for("regression", rows=100, inputs=3)
+    assert dear in candidates_for("regression", rows=100, inputs=3, thorough=True)
+    assert candidates_for("regression", ["dear"]) == [dear]

@@ -44,6 +44,8 @@ class Analysis(Findings):
     seed : int
     revealing : tuple of str
         Columns that alone tell the target.
+    thorough : bool
+        Whether all was asked for that takes further fits.
     """
 
     @property
@@ -126,6 +128,7 @@ def analyze(
     time_limit: float | None = ...,
     seed: int = ...,
     loss: str = ...,
+    thorough: bool = ...,
     on_outcome: Callable[[Outcome, int, float], None] | None = ...,
 ) -> Analysis: ...
 @overload
@@ -141,6 +144,7 @@ def analyze(
     time_limit: float | None = ...,
     seed: int = ...,
     loss: str = ...,
+    thorough: bool = ...,
     on_outcome: Callable[[Outcome, int, float], None] | None = ...,
 ) -> TableDensity: ...
 @overload
@@ -156,6 +160,7 @@ def analyze(
     time_limit: float | None = ...,
     seed: int = ...,
     loss: str = ...,
+    thorough: bool = ...,
     on_outcome: Callable[[Outcome, int, float], None] | None = ...,
 ) -> Analysis | TableDensity: ...
 def analyze(
@@ -170,6 +175,7 @@ def analyze(
     time_limit: float | None = None,
     seed: int = 0,
     loss: str = "squared",
+    thorough: bool = False,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
 ) -> Analysis | TableDensity:
     """Try models on a table and rank them by how well they predict unseen rows.
@@ -196,6 +202,9 @@ def analyze(
     loss : {"squared", "absolute", "log"}
         What a wrong number costs: means are predicted for squared differences, medians for absolute
         ones and for those of logarithms.
+    thorough : bool
+        Of a target: also try the models that cost much and seldom win, and report what takes further
+        fits, which are the evidence of models without a prior and how far priors move that of the others.
     on_outcome : callable, optional
         Called as ``on_outcome(outcome, total, seconds_left)`` after every candidate.
 
@@ -240,7 +249,7 @@ def analyze(
     goal = read_target(frame, target, task)
     columns = describe_columns(frame, drop, goal.column.name)
     problem = make_problem(frame, goal, columns, folds, seed, loss)
-    candidates = suited_candidates(goal, problem, models)
+    candidates = suited_candidates(goal, problem, models, thorough=thorough)
     outcomes, ended = run_candidates(
         candidates,
         problem,
@@ -249,7 +258,7 @@ def analyze(
         on_outcome=on_outcome,
     )
     found = conclude(goal, columns, problem, candidates, outcomes, ended, seed)
-    return Analysis(**vars(found))
+    return Analysis(**{**vars(found), "thorough": thorough})
 
 
 def _require_joint(task: str, loss: str) -> None:

@@ -48,6 +48,7 @@ class Choices(NamedTuple):
     loss: str = "squared"
     details: bool = False
     verbose: bool = False
+    thorough: bool = False
 
 
 def run_compare(choices: Choices) -> None:
@@ -140,5 +141,6 @@ def _analyze_with_progress(
             time_limit=choices.time_limit,
             seed=choices.seed,
             loss=choices.loss,
+            thorough=choices.thorough,
             on_outcome=show,
         )

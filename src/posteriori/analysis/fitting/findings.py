@@ -67,6 +67,7 @@ class Findings:
     notes: tuple[str, ...] = ()
     seed: int = 0
     revealing: tuple[str, ...] = ()
+    thorough: bool = False
 
     @property
     def best(self) -> Any:
@@ -161,10 +162,12 @@ class Findings:
 
     @cached_property
     def detailed_rows(self) -> list[Row]:
-        """The ranking, with prequential evidences of models that have no other, in a group of their own.
+        """The ranking; if thorough, with prequential evidences of models without a prior, a group of their own.
 
-        Costs about one more fit of each of these when it is first asked for; Ctrl-C leaves the rest out.
+        That costs about one more fit of each of these when it is first asked for; Ctrl-C leaves the rest out.
         """
+        if not self.thorough:
+            return list(self.ranking.rows)
         rows = {row.name: row for row in self.ranking.rows}
         evidences: dict[str, LogEvidence] = {}
         for name, outcome in self.outcomes.items():

@@ -50,6 +50,8 @@ class Candidate(NamedTuple):
         The same of rows times the classes beyond the first.
     fewest_rows : int
         With fewer it would promise too much, and runs only if it is asked for.
+    thorough : bool
+        Whether it costs much and seldom wins: it runs only if it, or a thorough comparison, is asked for.
     title : str
         What it is, in words that need no course; the name where that says it.
     """
@@ -68,6 +70,7 @@ class Candidate(NamedTuple):
     most_rows: float = float("inf")
     most_predictors: float = float("inf")
     fewest_rows: int = 0
+    thorough: bool = False
     title: str = ""
 
     @property
