@@ -23,7 +23,7 @@ from posteriori.analysis.fitting.preparation import (
     NumberColumns,
 )
 from posteriori.analysis.fitting.table_problem import Problem
-from posteriori.analysis.fitting.workers import Workers, beside, in_processes
+from posteriori.analysis.fitting.workers import COPIES, Workers, beside, in_processes
 from posteriori.estimators.contract import CountsParameters, HasEvidence, TellsBends, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-#: Numbers in all inputs, times the classes beyond the first, from which on processes are started.
+#: Numbers in all inputs, times the classes beyond the first, from which on processes are worth their start.
 _WORTH_PROCESSES = 300_000
 
 #: Levels of a category that trees may tell apart.
@@ -154,7 +154,8 @@ def run_candidates(
     join : callable, optional
         From what is said of the folds, a list, and the problem, to what is said of all rows.
     apart : bool, optional
-        Whether several fits at a time have processes of their own; by default where the table is large.
+        Whether several fits at a time have processes of their own; by default where the table is large, and
+        also for costly models of a small one where processes are copies, which start at once.
     jobs : int
         Fits at a time.
     time_limit : float, optional
@@ -172,7 +173,9 @@ def run_candidates(
     """
     several = 1 if problem.classes is None else len(problem.classes) - 1
     large = problem.X.size * several >= _WORTH_PROCESSES
-    if (large if apart is None else apart) and jobs > 1:
+    if apart is None:
+        apart = large or (COPIES and not all(c.quick for c in candidates))
+    if apart and jobs > 1:
         workers = in_processes(problem, jobs)
     else:  # threads that wait for one another cost more than they save on small products
         workers = beside(problem, None if large else 1)
