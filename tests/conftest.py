@@ -20,7 +20,13 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
-from tests.seconds import pytest_addoption, pytest_terminal_summary  # noqa: E402, F401
+from tests.seconds import (  # noqa: E402, F401
+    pytest_addoption,
+    pytest_configure,
+    pytest_runtest_makereport,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+)
 
 # The same examples on every machine and run; no deadline, since a shared core may stall.
 hypothesis.settings.register_profile(
