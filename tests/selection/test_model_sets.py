@@ -21,6 +21,7 @@ from posteriori.selection import (
     stacking_weights,
     strength_of_evidence,
 )
+from posteriori.selection.stacking import weights_by_folds
 from tests.scikit_learn_checks import every_check
 
 TOSSES = [1, 0, 1, 1, 0, 0, 1]
@@ -148,6 +149,30 @@ def test_stacking_weights_satisfy_the_conditions_of_a_maximum():
     assert w.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(slopes[w > 1e-6], 1.0, atol=1e-5)
     assert np.all(slopes < 1.0 + 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_stacking_reaches_the_maximum_whatever_the_models_say(seed):
+    """Densities of huge range, models that say nearly or exactly the same, one that rules rows out."""
+    rng = np.random.default_rng(seed)
+    logs = 10.0 * rng.standard_t(2.0, size=(400, 8))
+    logs = np.hstack([logs, logs[:, :3] + 1e-6 * rng.normal(size=(400, 3)), logs[:, :1]])
+    logs[rng.random(400) < 0.2, 3] = -np.inf
+    p = np.exp(logs - logs.max(axis=1, keepdims=True))
+    w = stacking_weights(logs)
+    assert (w >= 0.0).all()
+    assert w.sum() == pytest.approx(1.0)
+    # by concavity no weights have a mean log score that is higher by more than this
+    assert (p / (p @ w)[:, None]).mean(axis=0).max() - 1.0 < 1e-5
+
+
+def test_of_many_rows_some_tell_the_weights():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120_000, 1)) * np.where(rng.random((120_000, 1)) < 0.3, 3.0, 1.0)
+    logs = stats.norm.logpdf(x, scale=[1.0, 3.0])
+    fold = rng.integers(5, size=len(x))
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(5)]
+    np.testing.assert_allclose(weights_by_folds(logs, splits), stacking_weights(logs), atol=0.02)
 
 
 def test_stacking_finds_no_worse_score_than_any_model():

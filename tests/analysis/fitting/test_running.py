@@ -203,6 +203,24 @@ def test_both_ways_give_the_same(problem, monkeypatch):
         np.testing.assert_allclose(other.model.predict(problem.X), one.model.predict(problem.X))
 
 
+@pytest.mark.parametrize(
+    ("names", "ends"),
+    [
+        (["constant", "linear", "splines"], ["linear"]),
+        (["constant", "linear"], []),
+        (["splines"], []),
+    ],
+)
+def test_the_last_of_the_quick_models_is_marked(problem, names, ends):
+    heard = []
+    found, _ = run_candidates(
+        candidates_for("regression", names), problem, on_outcome=lambda o, *_: heard.append(o)
+    )
+    assert heard == found
+    assert [o.name for o in heard] == names
+    assert [o.name for o in heard if o.ends_quick] == ends
+
+
 def test_a_process_that_dies_is_told(problem, monkeypatch):
     monkeypatch.setattr(running, "_WORTH_PROCESSES", 0)
     monkeypatch.setattr(running, "_fit", die_as_fit)

@@ -78,6 +78,8 @@ class Outcome(NamedTuple):
     warnings : tuple of str
     failure : str
         Why there is no result.
+    ends_quick : bool
+        Whether all quick models are done with this one, and costly ones are to come.
     """
 
     candidate: Candidate
@@ -88,6 +90,7 @@ class Outcome(NamedTuple):
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
     failure: str = ""
+    ends_quick: bool = False
 
     @property
     def name(self) -> str:
@@ -183,13 +186,15 @@ def run_candidates(
     outcomes: list[Outcome] = []
 
     def keep(outcome: Outcome) -> None:
-        outcomes.append(outcome)
+        done = {o.name for o in [*outcomes, outcome]}
+        waiting = [c for c in candidates if c.name not in done]
+        quick = outcome.candidate.quick and bool(waiting) and not any(c.quick for c in waiting)
+        outcomes.append(outcome._replace(ends_quick=quick))
         if on_outcome is None:
             return
-        done = sum(o.candidate.cost for o in outcomes)
-        to_do = sum(c.cost for c in candidates) - done
-        left = (time.monotonic() - start) * to_do / max(done, 1e-9)
-        on_outcome(outcome, len(candidates), left)
+        to_do, all_of_it = (sum(c.cost for c in some) for some in (waiting, candidates))
+        left = (time.monotonic() - start) * to_do / max(all_of_it - to_do, 1e-9)
+        on_outcome(outcomes[-1], len(candidates), left)
 
     deadline = float("inf") if time_limit is None else start + time_limit
     try:
