@@ -30,9 +30,9 @@ from posteriori.inference.trees.nodes import (
 )
 from posteriori.inference.trees.profiles import Profile, Sums, empty_profile
 from posteriori.inference.trees.scores import NEWTON
-from posteriori.inference.trees.whole_sums import add_packed, measure_loss, pack_loss
+from posteriori.inference.trees.whole_sums import add_packed, pack_loss
 from posteriori.numerics.compilation import as_kernel_indices, as_kernel_input
-from posteriori.numerics.threads import in_halves, run_beside
+from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -56,9 +56,6 @@ MANY_ROWS = 8192
 
 #: More questions than lead to any leaf, and more columns than a table has.
 _NO_LIMIT = 1 << 30
-
-#: Bits of the largest slope; fewer where the sum of all would not fit into half a whole number.
-_BITS = 20
 
 #: What is not added up.
 _NOTHING = np.zeros(0)
@@ -161,9 +158,7 @@ def moment_sums(y: Array, weight: Array) -> Sums:
     )
 
 
-def loss_sums(
-    slope: Array, curvature: Array, rows: Any = None, pool: ThreadPoolExecutor | None = None
-) -> Sums:
+def loss_sums(slope: Array, curvature: Array) -> Sums:
     """Return what is added up for a loss: slopes and curvatures in whole numbers, whose sums are exact.
 
     Parameters
@@ -171,24 +166,10 @@ def loss_sums(
     slope : (N,)
     curvature : (N,)
         Not negative.
-    rows : (n,) of int32, optional
-        Rows that will be added up; what the others have is not looked at.
-    pool : ThreadPoolExecutor, optional
     """
-    if rows is None:
-        rows = np.arange(len(slope), dtype=np.int32)
-    sizes = np.zeros(4)
-    measure_loss(slope, curvature, rows, sizes)
-    g, h = _unit(sizes[0], sizes[1], HALF - 2), _unit(sizes[2], sizes[3], HALF - 1)
-    packed = np.empty(len(slope), dtype=np.int64)
-    parts = in_halves(rows, pool)
-    run_beside(pack_loss, [(slope, curvature, r, 1.0 / g, 1.0 / h, packed) for r in parts], pool)
-    return Sums(_NO_CODES, _NOTHING, _NOTHING, packed, g, h)
-
-
-def _unit(total: float, largest: float, bits: int) -> float:
-    """Return a unit in which a sum of sizes has so many bits, and the largest of them enough."""
-    return max(float(total) / 2.0**bits, float(largest) / 2.0**_BITS) or 1.0
+    packed, units = np.empty(len(slope), dtype=np.int64), np.empty(2)
+    pack_loss(slope, curvature, np.arange(len(slope), dtype=np.int32), packed, units)
+    return Sums(_NO_CODES, _NOTHING, _NOTHING, packed, *units.tolist())
 
 
 def make_rules(

@@ -182,9 +182,7 @@ def grow_packed(
                 if len(rows) > most:
                     return True
                 add_packed(table.bins, table.first_cell, rows, packed, slots[nodes[node, SLOT]])
-            _open_leaves(
-                table, tree, packed, slots, slope, curvature, rules, places, values, node
-            )
+            _open_leaves(table, tree, packed, slots, slope, curvature, rules, places, values, node)
         added = False
         node = next_leaf(nodes, tree.gain, state, rules.max_leaves)
         if node < 0:

@@ -14,6 +14,7 @@ __all__ = [
     "CUT",
     "LEFT",
     "NODES",
+    "PRIME",
     "SIBLING",
     "SLOT",
     "START",
@@ -47,7 +48,7 @@ NODES, WAITING, SIBLING, FREE, NEXT, RANDOM = range(6)
 UNBOUNDED = 1 << 40
 
 #: Random numbers are below this.
-_PRIME = 2147483647
+PRIME = 2147483647
 
 
 class Rules(NamedTuple):
@@ -161,7 +162,7 @@ def begin_tree(tree: Tree) -> None:
 @kernel(called="kernels")
 def draw_number(state: Any) -> int:
     """Return a whole number from 1 to 2³¹ − 2, by Lehmer's generator."""
-    state[RANDOM] = state[RANDOM] * 48271 % _PRIME
+    state[RANDOM] = state[RANDOM] * 48271 % PRIME
     return state[RANDOM]
 
 
@@ -201,9 +202,7 @@ def note_split(
 
 
 @kernel(called="kernels")
-def mark_left(
-    node: Any, places: Any, length: int, size: int, levels: int, goes_left: Any
-) -> None:
+def mark_left(node: Any, places: Any, length: int, size: int, levels: int, goes_left: Any) -> None:
     """Mark the bins that go left; levels that the node does not have go where gaps do."""
     for b in range(size + 1):
         goes_left[b] = node[MISSING_LEFT] > 0 if levels > 0 or b == size else b <= node[CUT]

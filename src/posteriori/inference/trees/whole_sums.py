@@ -19,32 +19,40 @@ __all__ = [
     "best_packed_cut",
     "list_cells",
     "list_rows",
-    "measure_loss",
     "pack_loss",
     "slope_score",
     "sort_levels",
 ]
+#: Bits of the largest slope; fewer where the sum of all would not fit into half a whole number.
+_BITS = 20
+
 
 @kernel(allocates=False)
-def measure_loss(slope: Any, curvature: Any, rows: Any, sizes: Any) -> None:
-    """Write sum and largest of |g|, and of h, to ``sizes`` (4,)."""
+def pack_loss(slope: Any, curvature: Any, rows: Any, packed: Any, units: Any) -> None:
+    """Write slopes and curvatures of rows as whole numbers, and what the two are in to ``units``.
+
+    No row has a curvature of 0.
+    """
     total = largest = curved = most = 0.0
     for i in range(len(rows)):
         g, h = abs(slope[rows[i]]), curvature[rows[i]]
         total += g
         curved += h
         largest, most = max(largest, g), max(most, h)
-    sizes[0], sizes[1], sizes[2], sizes[3] = total, largest, curved, most
-
-
-@kernel(allocates=False)
-def pack_loss(slope: Any, curvature: Any, rows: Any, g: float, h: float, packed: Any) -> None:
-    """Write slopes times g and curvatures times h as whole numbers; no row has a curvature of 0."""
+    units[0], units[1] = _unit(total, largest, HALF - 2), _unit(curved, most, HALF - 1)
+    g, h = 1.0 / units[0], 1.0 / units[1]
     for i in range(len(rows)):
         n = rows[i]
         packed[n] = (np.int64(round(slope[n] * g)) << HALF) + max(
             np.int64(round(curvature[n] * h)), np.int64(1)
         )
+
+
+@kernel(called="kernels")
+def _unit(total: float, largest: float, bits: int) -> float:
+    """Return a unit in which a sum of sizes has so many bits, and the largest of them enough."""
+    unit = max(total / 2.0**bits, largest / 2.0**_BITS)
+    return unit if unit > 0.0 else 1.0
 
 
 @kernel(allocates=False)
