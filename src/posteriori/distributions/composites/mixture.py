@@ -20,7 +20,7 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.counts.count_sweep import mixed_count_quantile
 from posteriori.distributions.poles import log_prob_beside_poles
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.numerics.calculus.roots import invert_increasing
+from posteriori.numerics.calculus.roots import invert_increasing, least_whole
 from posteriori.numerics.linalg import outer
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.types import Array
@@ -292,7 +292,7 @@ class UnivariateMixture(MixtureFamily, Univariate):
         low = np.where(possible, ends, np.inf).min(axis=-1)
         high = np.where(possible, ends, -np.inf).max(axis=-1)
         if self._has_atoms and np.isfinite(ends).all() and (ends == np.floor(ends)).all():
-            return _least_whole(self._cdf, q, low, high)
+            return least_whole(self._cdf, q, low, high)
         return invert_increasing(self._cdf, q, low, high, jumps=self._has_atoms)
 
 
@@ -306,19 +306,6 @@ def _places_among(edges: Array, uniform: Array) -> Array:
         here = (slice(None), *index)
         found[here] = np.searchsorted(edges[index], uniform[here], side="right")
     return found
-
-
-def _least_whole(cdf: Any, q: Array, low: Array, high: Array) -> Array:
-    """Return the least whole number in [low, high] with cdf(x) >= q, by bisection."""
-    low = low - 1.0
-    while True:
-        middle = np.floor(0.5 * (low + high))
-        moving = (middle > low) & (middle < high)
-        if not np.any(moving):
-            return high[()]
-        enough = cdf(middle) >= q
-        high = np.where(moving & enough, middle, high)
-        low = np.where(moving & ~enough, middle, low)
 
 
 def _restore(probabilities: Array, components: Any) -> MixtureFamily:
