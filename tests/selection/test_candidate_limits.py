@@ -9,7 +9,8 @@ PROCESS, SPARSE, CURVES = "Gaussian process", "Gaussian process (sparse)", "addi
 
 
 def tried(task="regression", **size):
-    return {c.name for c in candidates_for(task, **size)} & {PROCESS, SPARSE, CURVES}
+    found = candidates_for(task, thorough=True, **size)
+    return {c.name for c in found} & {PROCESS, SPARSE, CURVES}
 
 
 @pytest.mark.parametrize(
@@ -58,3 +59,26 @@ def test_what_seldom_wins_waits_for_a_thorough_comparison(monkeypatch):
     assert dear not in candidates_for("regression", rows=100, inputs=3)
     assert dear in candidates_for("regression", rows=100, inputs=3, thorough=True)
     assert candidates_for("regression", ["dear"]) == [dear]
+
+
+@pytest.mark.parametrize(
+    ("task", "rows", "dear"),
+    [
+        ("regression", 500, {"boosted counts"}),
+        ("regression", 5_000, {SPARSE, "boosted counts"}),
+        ("classification", 500, {PROCESS}),
+    ],
+)
+def test_costly_models_that_never_won_are_asked_for(task, rows, dear):
+    """None of them was first on a public table, and each took more than a twentieth of the time."""
+    size = {"rows": rows, "inputs": 5, "targets": ("counts",) if task == "regression" else ()}
+    few, all_of_them = (candidates_for(task, thorough=t, **size) for t in (False, True))
+    assert {c.name for c in all_of_them} - {c.name for c in few} == dear
+
+
+@pytest.mark.parametrize("task", ["regression", "classification", "joint"])
+def test_quick_models_come_first(task):
+    found = [c.quick for c in candidates_for(task, rows=500, inputs=5)]
+    assert found[0]
+    assert not found[-1]
+    assert found == sorted(found, reverse=True)

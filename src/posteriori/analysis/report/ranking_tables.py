@@ -19,6 +19,7 @@ from posteriori.selection.cross_validation import Metrics
 __all__ = [
     "Ranked",
     "aligned",
+    "behind_best",
     "detailed_table",
     "explanations",
     "failures_of",
@@ -152,10 +153,11 @@ def _brief_cells(row: Row, found: Ranked, errors: list[str]) -> tuple[str, ...]:
         word, _ = _UNREACHED.get(row.failure, ("failed", ""))
         return (name, word, *("" for _ in range(len(errors) + 2)))
     score = fixed_number(row.elpd / len(found.problem.X), 2)
-    return (name, score, _behind(row), *_error_cells(row, found, errors), _share(row.weight))
+    return (name, score, behind_best(row), *_error_cells(row, found, errors), _share(row.weight))
 
 
-def _behind(row: Row) -> str:
+def behind_best(row: Row) -> str:
+    """Return how far a model is behind the best, with its error; nothing for the best."""
     if row.elpd_difference == 0.0:
         return ""
     return number_with_error(row.elpd_difference, row.elpd_difference_se)
@@ -188,7 +190,7 @@ def _cells(row: Row, found: Ranked, errors: list[str], groups: dict[str, str]) -
     return (
         name,
         number_with_error(row.elpd, row.elpd_se),
-        _behind(row),
+        behind_best(row),
         *_error_cells(row, found, errors),
         evidence,
         row.kind,

@@ -10,6 +10,9 @@ __all__ = ["Candidate"]
 
 _NOTHING: Mapping[str, Any] = {}
 
+#: Costs up to which a model is quick: straight lines and their like.
+_QUICK = 5.0
+
 
 class Candidate(NamedTuple):
     """A model to try.
@@ -74,6 +77,11 @@ class Candidate(NamedTuple):
     def words(self) -> str:
         """What the model is called where it is shown."""
         return self.title or self.name
+
+    @property
+    def quick(self) -> bool:
+        """Whether it is among the cheap ones, after which a first verdict is given."""
+        return self.cost <= _QUICK
 
     def make(self) -> Any:
         """Return the estimator, unfitted."""
