@@ -11,7 +11,7 @@ import numpy as np
 
 from posteriori.drawing.charts.chart_frame import Frame, paint
 from posteriori.drawing.charts.marks import Mark
-from posteriori.drawing.charts.ticks import round_ticks, tick_texts, widened
+from posteriori.drawing.charts.ticks import TickRule, number_ticks, widened
 from posteriori.drawing.measures import short_text, text_width
 from posteriori.numerics.types import Array
 
@@ -40,8 +40,8 @@ class Axis(NamedTuple):
         Ends; by default there is some room around all marks.
     most : int
         Ticks, at most.
-    whole : bool
-        Whether ticks are whole numbers.
+    ticks : TickRule
+        Where they are, and how they are written.
     places, names : sequence
         Ticks that are no round numbers, and what is written at them.
     longest : int
@@ -56,7 +56,7 @@ class Axis(NamedTuple):
     low: float | None = None
     high: float | None = None
     most: int = 5
-    whole: bool = False
+    ticks: TickRule = number_ticks
     places: Sequence[float] | Array | None = None
     names: Sequence[str] = ()
     longest: int = 26
@@ -166,9 +166,8 @@ def _ticks(axis: Axis, ends: tuple[float, float], room: float) -> _Ticks:
         return _Ticks(axis.places, axis.names, axis.longest)
     found = _Ticks((), (), 99)
     for most in range(axis.most, 1, -1):
-        places = round_ticks(min(ends), max(ends), most, whole=axis.whole)
-        found = _Ticks(places, tick_texts(places), 99)
-        if len(places) * (found.width + 2.0 * _GAP) <= room:
+        found = _Ticks(*axis.ticks(min(ends), max(ends), most), 99)
+        if len(found.names) * (found.width + 2.0 * _GAP) <= room:
             break
     return found
 
