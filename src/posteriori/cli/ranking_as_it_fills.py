@@ -90,7 +90,8 @@ def _in_lines(console: Console, times: bool) -> Iterator[Hears]:
         aside.print(plain(text), markup=False, soft_wrap=True)
 
     def hear(outcome: Outcome, total: int, left: float) -> None:
-        _keep(done, outcome)
+        if _keep(done, outcome):
+            tell(f"  now on all {len(outcome.unseen.log_density):,} rows:")
         took = f"{outcome.seconds:.2g} s"
         more = f", about {left:.0f} s left" if left >= 1.0 else ""
         said = f"{outcome.candidate.words}: score {score_of(outcome)} ({took}{more})"
@@ -103,12 +104,13 @@ def _in_lines(console: Console, times: bool) -> Iterator[Hears]:
     yield hear
 
 
-def _keep(done: dict[str, Outcome], outcome: Outcome) -> None:
-    """Add an outcome; those of a sample of the rows give way to those of all rows."""
+def _keep(done: dict[str, Outcome], outcome: Outcome) -> bool:
+    """Add an outcome; tell whether those of a sample of the rows have given way to those of all rows."""
     rows = {len(o.unseen.log_density) for o in (*done.values(), outcome) if o.unseen is not None}
-    if len(rows) > 1:
+    if anew := len(rows) > 1:
         done.clear()
     done[outcome.name] = outcome
+    return anew
 
 
 def _print_time(console: Console, outcome: Outcome) -> None:

@@ -48,7 +48,7 @@ __all__ = [
 
 
 #: Rows that are predicted at a time: a distribution can take 100 numbers a row.
-_PART = 1024
+_PART = 4096
 #: Rows that are learned from at a time, by models that can.
 _FIT_PART = 4096
 

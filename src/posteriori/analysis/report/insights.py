@@ -67,7 +67,8 @@ def weight_effects(pipeline: Any) -> Effects | None:
     if not names:
         return None
     if offers(final, DrawsWeights):
-        mean, draws = np.asarray(final.coef_), final.sample_weights(_DRAWS, rng=0)[:, : len(names)]
+        mean = np.asarray(final.coef_)[: len(names)]
+        draws = final.sample_weights(_DRAWS, rng=0)[:, : len(names)]
         low, high = np.quantile(draws, [0.05, 0.95], axis=0)
         return largest_first(Effects(names, mean, low, high))
     posterior = final.posterior_ if offers(final, HasPosterior) else None
