@@ -6,7 +6,15 @@ from scipy import integrate, stats
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from posteriori import Bernoulli, Beta, Binomial, Normal, bayes
+from posteriori import (
+    Bernoulli,
+    Beta,
+    Binomial,
+    Normal,
+    Poisson,
+    bayes,
+)
+from posteriori.distributions import Empirical, NegativeBinomial
 from posteriori.regression import BayesianLinearRegression, RobustRegression
 from posteriori.selection import (
     ModelAverage,
@@ -140,6 +148,26 @@ def test_a_mixture_of_families_by_quadrature():
     assert mixed.cdf(mixed.quantile(0.9)) == pytest.approx(0.9)
     draws = mixed.sample(100_000, rng=0)
     assert stats.kstest(draws[:5000], mixed.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        Poisson([[3.0], [80.0]]),
+        NegativeBinomial(2.0, mean=[[40.0], [0.3]]),
+        Empirical([-0.25, 0.5, 1.0, 3.7]),  # atoms between whole numbers
+    ],
+    ids=["Poisson", "negative binomial", "others"],
+)
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.97])
+def test_quantiles_of_counts_and_numbers_are_the_least_that_reach_their_level(counts, share):
+    numbers = Normal(np.full(counts.batch_shape, 2.2), variance=9.0)
+    mixed = PredictiveMixture([1.0 - share, share], [counts, numbers])
+    q = np.array([0.001, 0.05, 0.31, 0.5, 0.95, 0.9999])
+    found = mixed.quantile(q)
+    assert (mixed.cdf(found) >= q * (1.0 - 1e-14)).all()
+    before = found - 1e-9 * np.maximum(np.abs(found), 1.0)
+    assert (mixed.cdf(before) < q).all()
 
 
 def test_stacking_weights_satisfy_the_conditions_of_a_maximum():

@@ -16,6 +16,7 @@ __all__ = [
     "bar_labels",
     "extent_of",
     "room_of",
+    "short_text",
     "text_width",
 ]
 
@@ -33,6 +34,15 @@ def text_width(text: str, size: float) -> float:
     """Return how wide a text is in a plain font of the given size, rather more than less."""
     parts = sum(0.36 if c in _NARROW else 0.88 if c in _WIDE else 0.62 for c in text)
     return size * parts
+
+
+def short_text(text: str, limit: int = 24) -> str:
+    """Cut a long text in the middle: names of columns begin, and levels end, each in its own way."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    end = (limit - 1) // 3
+    return line[: limit - 1 - end] + "…" + line[-end:]
 
 
 class Extent(NamedTuple):

@@ -14,17 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from posteriori.analysis.groups.cluster_words import date_words
-from posteriori.analysis.report.figures import number_ticks
 from posteriori.analysis.saved.density_model import log_density_of
 from posteriori.analysis.table.columns import Column
+from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import (
     FIRST,
     MUTED,
     SECOND,
     SMALL,
+    number_ticks,
     render_svg,
-    short_text,
 )
 
 __all__ = ["SHARES", "PairDensity", "draw_column", "draw_pair", "density_levels", "pair_density"]

@@ -12,9 +12,9 @@ from matplotlib.ticker import MaxNLocator
 
 from posteriori.analysis.groups.cluster_map import ClusterMap
 from posteriori.analysis.groups.cluster_profiles import IN_DOUBT
-from posteriori.analysis.report.figures import number_ticks
+from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
-from posteriori.plotting.page_figures import BROAD, FIRST, INK, SMALL, render_svg, short_text
+from posteriori.plotting.page_figures import BROAD, FIRST, INK, SMALL, number_ticks, render_svg
 from posteriori.plotting.parts.style import COLORS, group_colors
 
 __all__ = ["draw_map", "draw_numbers", "draw_similarity"]

@@ -58,8 +58,8 @@ from posteriori.analysis.report.what_if import (
 )
 from posteriori.analysis.table.association import association_matrix, strongest_first
 from posteriori.analysis.table.wording import counted, short_number
+from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
-from posteriori.plotting.page_figures import short_text
 
 __all__ = ["code_of", "make_page"]
 

@@ -166,19 +166,14 @@ def plan_moves(chain: ScalarChain, transitions: Array) -> ChainMoves:
     size = len(chain.initial_mean)
     shared = (transitions == transitions[0]).all(axis=(0, 1))
     moved = (transitions == 1.0).all(axis=(0, 1)) & (np.bincount(rows, minlength=size)[rows] == 1)
-    moved[moved] = _are_first(columns[moved])
-    sources = np.full(size, -1)
-    sources[rows[moved]] = columns[moved]
+    sources, left = np.full(size, -1), np.ones(size, dtype=bool)
+    for e in np.flatnonzero(moved).tolist():  # a place can be taken over once
+        moved[e] = left[columns[e]]
+        if moved[e]:
+            sources[rows[e]], left[columns[e]] = columns[e], False
     heads = np.flatnonzero(sources < 0)
-    sources[heads] = np.setdiff1d(np.arange(size), columns[moved])
+    sources[heads] = np.flatnonzero(left)
     entries = np.flatnonzero(~moved)
     entries = entries[np.argsort(rows[entries], kind="stable")]
     ends = np.append(0, np.cumsum(np.bincount(rows[entries], minlength=size)[heads]))
     return ChainMoves(sources, heads, ends, entries, columns[entries], shared[entries])
-
-
-def _are_first(numbers: IntArray) -> Array:
-    """Tell which numbers stand nowhere before."""
-    found = np.zeros(len(numbers), dtype=bool)
-    found[np.unique(numbers, return_index=True)[1]] = True
-    return found

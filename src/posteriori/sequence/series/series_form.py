@@ -251,4 +251,6 @@ def _joined(entries: list[Entries]) -> Entries:
 
 def _same_length(weights: list[Array]) -> list[Array]:
     length = max(map(len, weights))
+    if length == min(map(len, weights)):
+        return weights
     return [np.broadcast_to(w, (length, w.shape[1])) for w in weights]

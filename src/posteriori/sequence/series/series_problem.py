@@ -9,6 +9,7 @@ With a common scale :math:`\sigma^2 \sim \mathrm{IG}(a, b)` and shares of the pa
 from __future__ import annotations
 
 from functools import cached_property
+
 import numpy as np
 
 from posteriori.inference.series.mode_draws import ParameterPrior

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-from posteriori.analysis.report.figures import number_ticks
+from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
 from posteriori.plotting.page_figures import (
     BROAD,
@@ -19,8 +19,8 @@ from posteriori.plotting.page_figures import (
     MUTED,
     SECOND,
     SMALL,
+    number_ticks,
     render_svg,
-    short_text,
 )
 from posteriori.plotting.parts.frame import place_legend
 
