@@ -40,17 +40,16 @@ def run(arguments: tuple[str, ...], cache: Path) -> Spent:
     threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     surroundings = {**os.environ, **threads, "NUMBA_CACHE_DIR": str(cache)}
     command, start = [sys.executable, "-W", "ignore", *arguments], time.perf_counter()
-    with subprocess.Popen(
-        command, cwd=HERE, env=surroundings, stdout=subprocess.PIPE, text=True
-    ) as process:
-        said = process.stdout.read()
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, cwd=HERE, env=surroundings, stdout=out, stderr=errors)
         _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
+        said, told = (file.seek(0) or file.read() for file in (out, errors))
     if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command, said)
-    wall, kilobytes = time.perf_counter() - start, used.ru_maxrss
+        raise RuntimeError(f"{command} failed: {told}")
     last = said.rstrip().rpartition("\n")[2]
-    return Spent(used.ru_utime + used.ru_stime, wall, kilobytes / 1024, last)
+    return Spent(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024, last)
 
 
 def run_warm(arguments: tuple[str, ...], cache: Path) -> Spent:

@@ -27,7 +27,7 @@ CARD_HEAD, CARD_ROW = 26.0, 16.0
 #: Letters of a state's name that a card shows.
 _LETTERS = 14
 #: Widths of letters in parts of the font's size: of narrow and of wide ones, and of all others.
-_NARROW, _WIDE = frozenset(" !'.,:;()[]ijltfIr|"), frozenset("mwMWGOQ@%")
+_NARROW, _WIDE = frozenset(" !'.,:;()[]ijltfIr|"), frozenset("mwMWGOQ@%=+−±<>≤≥…—")
 
 
 def text_width(text: str, size: float) -> float:

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 import numpy as np
 import pandas as pd
 import pytest
-from threadpoolctl import threadpool_info
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from posteriori.analysis.fitting import running, workers
 from posteriori.analysis.fitting.running import run_candidates
@@ -132,8 +133,21 @@ def _threads(data):
 @only_copies
 def test_copies_share_the_processors(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
-    with in_processes(None, 4) as (submit, _):
-        assert submit(_threads).result(60) == ("1", {1})
+    with in_processes(None, 2) as (submit, _):
+        assert submit(_threads).result(60) == ("2", {1})
+
+
+def group(rows):
+    return KMeans(2, n_init=1, random_state=0).fit(rows).inertia_
+
+
+@only_copies
+def test_copies_do_not_wait_for_threads_of_openmp():
+    rows = np.random.default_rng(0).normal(size=(600, 2))
+    with threadpool_limits(2):
+        here = group(rows)
+    with in_processes(rows, 1) as (submit, _):
+        assert submit(group).result(60) == pytest.approx(here)
 
 
 @only_copies

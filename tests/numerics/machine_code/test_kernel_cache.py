@@ -129,13 +129,25 @@ def test_versions_of_the_sources_share_a_folder(sources):
     assert call(sources) == (6.0, [])
 
 
-@pytest.mark.parametrize("damage", [b"", b"no code", None], ids=["empty", "text", "a bit flipped"])
+def flip(place):
+    """Return a function that changes one bit of a file at a share of its length."""
+
+    def damage(content):
+        at = int(place * len(content))
+        return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda _: b"", lambda _: b"no code", *map(flip, (0.1, 0.25, 0.5, 0.75, 0.9))],
+    ids=["empty", "text", *(f"a bit flipped at {place}" for place in (0.1, 0.25, 0.5, 0.75, 0.9))],
+)
 def test_damaged_code_is_made_anew(sources, damage):
     call(sources)
     for kept in (sources / "cache").rglob("*.code"):
-        content = bytearray(kept.read_bytes())
-        content[len(content) // 2] ^= 1
-        kept.write_bytes(bytes(content) if damage is None else damage)
+        kept.write_bytes(damage(kept.read_bytes()))
     assert call(sources) == (6.0, KEPT)
     assert call(sources) == (6.0, [])
 

@@ -70,14 +70,15 @@ def beside(data: Any, threads: int | None = None) -> Iterator[Workers]:
 def in_processes(data: Any, count: int) -> Iterator[Workers]:
     """Call functions ``f(data, …)`` in processes, which are ended with this context.
 
-    Each has its share of the processors for its own threads.
+    Each has its share of the processors for threads of our loops. Libraries have one thread in copies:
+    those that GNU's OpenMP has started are missing in a copy, which would wait for them for ever.
     """
     threads = max(1, (os.cpu_count() or 1) // count)
     if not COPIES:
         with in_new_processes(data, count, threads) as workers:
             yield workers
         return
-    with threadpool_limits(threads):  # copies have these limits too
+    with threadpool_limits(1):  # copies have this limit too
         try:
             copies = Copies(data, count, {"OMP_NUM_THREADS": str(threads)})
         except OSError:  # there is no room for one

@@ -23,6 +23,7 @@ from posteriori.drawing.charts.marks import (
     Texts,
     histogram,
 )
+from posteriori.drawing.charts.ticks import whole_ticks
 from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array
@@ -39,6 +40,7 @@ __all__ = [
     "draw_residuals",
     "draw_sensitivity",
     "draw_spark",
+    "level_line",
 ]
 
 #: What tells lines apart where colour does not.
@@ -71,7 +73,7 @@ def draw_residuals(found: Findings) -> str:
     predicted, actual = _predicted_and_actual(found)
     return Chart(
         "Residuals of unseen rows against predictions",
-        [_level(0.0, "second", 1.5, "6 3"), _cloud(predicted, actual - predicted)],
+        [level_line(0.0, "second", 1.5, "6 3"), _cloud(predicted, actual - predicted)],
         Axis("predicted without the row"),
         Axis("residual", grid=True),
     ).svg()
@@ -104,7 +106,7 @@ def draw_levels(level: Array) -> str:
         "Levels of the targets in their predictive distributions",
         [band, histogram(level, np.linspace(0.0, 1.0, bins + 1), filled=0.9)],
         Axis("level in its predictive distribution", 0.0, 1.0),
-        Axis("rows", low=0.0, whole=True, grid=True),
+        Axis("rows", low=0.0, ticks=whole_ticks, grid=True),
     ).svg()
 
 
@@ -133,7 +135,7 @@ def draw_added(curve: EffectCurve, target: str, ends: tuple[float, float]) -> st
     return Chart(
         f"What {curve.name} adds to {target}",
         [
-            _level(0.0, "muted", 1.0),
+            level_line(0.0, "muted", 1.0),
             Band(curve.at, curve.low, curve.high),
             Curve(curve.at, curve.lines[""]),
         ],
@@ -243,7 +245,8 @@ def upright(at: float) -> Segments:
     return Segments((at, at), (-np.inf, np.inf), "muted", 1.0)
 
 
-def _level(at: float, color: str, width: float, dashes: str = "") -> Segments:
+def level_line(at: float, color: str, width: float, dashes: str = "") -> Segments:
+    """Return a line from left to right."""
     return Segments((-np.inf, np.inf), (at, at), color, width, dashes=dashes)
 
 

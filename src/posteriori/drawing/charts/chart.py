@@ -11,7 +11,7 @@ import numpy as np
 
 from posteriori.drawing.charts.chart_frame import Frame, paint
 from posteriori.drawing.charts.marks import Mark
-from posteriori.drawing.charts.ticks import round_ticks, tick_texts, widened
+from posteriori.drawing.charts.ticks import TickRule, number_ticks, widened
 from posteriori.drawing.measures import short_text, text_width
 from posteriori.numerics.types import Array
 
@@ -40,8 +40,8 @@ class Axis(NamedTuple):
         Ends; by default there is some room around all marks.
     most : int
         Ticks, at most.
-    whole : bool
-        Whether ticks are whole numbers.
+    ticks : TickRule
+        Where they are, and how they are written.
     places, names : sequence
         Ticks that are no round numbers, and what is written at them.
     longest : int
@@ -56,7 +56,7 @@ class Axis(NamedTuple):
     low: float | None = None
     high: float | None = None
     most: int = 5
-    whole: bool = False
+    ticks: TickRule = number_ticks
     places: Sequence[float] | Array | None = None
     names: Sequence[str] = ()
     longest: int = 26
@@ -108,7 +108,7 @@ class Chart(NamedTuple):
         left = _GAP + (_LINE if self.up.label else 0.0) + (up.width + _GAP if up.width else 0.0)
         across = _ticks(self.across, x, width - left)
         right = width - max(_GAP, 0.5 * across.width if not self.across.turned else 0.0)
-        top = _GAP + _LINE * lines
+        top = _GAP + _LINE * lines + (_GAP if lines else 0.0)
         frame = Frame(left, top, right, height - _below(self.across, across), x, y)
         parts = [
             f"<title>{escape(_printable(self.title))}</title><desc>{escape(self._described(across, up))}</desc>",
@@ -166,9 +166,8 @@ def _ticks(axis: Axis, ends: tuple[float, float], room: float) -> _Ticks:
         return _Ticks(axis.places, axis.names, axis.longest)
     found = _Ticks((), (), 99)
     for most in range(axis.most, 1, -1):
-        places = round_ticks(min(ends), max(ends), most, whole=axis.whole)
-        found = _Ticks(places, tick_texts(places), 99)
-        if len(places) * (found.width + 2.0 * _GAP) <= room:
+        found = _Ticks(*axis.ticks(min(ends), max(ends), most), 99)
+        if len(found.names) * (found.width + 2.0 * _GAP) <= room:
             break
     return found
 
@@ -205,10 +204,11 @@ def _axes(chart: Chart, across: _Ticks, up: _Ticks, frame: Frame) -> str:
     for y, name in zip(frame.down(np.asarray(up.places, dtype=np.float64)), up.names, strict=True):
         parts.append(_text(frame.left - _GAP, y + 0.36 * _SIZE, name, "end", limit=up.longest))
     if chart.across.label:
-        middle = _within(0.5 * (frame.left + frame.right), chart.across.label, width)
+        middle = _within(0.5 * (frame.left + frame.right), chart.across.label, 0.0, width)
         parts.append(_text(middle, height - 0.3 * _LINE, chart.across.label, "middle"))
     if chart.up.label:
-        middle = _within(0.5 * (frame.top + frame.bottom), chart.up.label, height)
+        start = frame.top - _GAP  # below the legend
+        middle = _within(0.5 * (frame.top + frame.bottom), chart.up.label, start, height)
         parts.append(_text(_SIZE, middle, chart.up.label, "middle", turned=90.0))
     return "".join(parts)
 
@@ -220,10 +220,10 @@ def _name(x: float, top: float, name: str, longest: int, turned: float) -> str:
     return _text(x + 0.3 * _SIZE, top + 0.6 * _SIZE, name, "end", limit=longest, turned=turned)
 
 
-def _within(middle: float, text: str, room: float) -> float:
-    """Move the middle of a text so that both of its ends lie on the paper, where it is short enough."""
-    half = 0.5 * text_width(text, _SIZE)
-    return min(max(middle, half), max(room - half, 0.5 * room))
+def _within(middle: float, text: str, start: float, stop: float) -> float:
+    """Move the middle of a text so that both of its ends lie in a room, where it is short enough."""
+    half = min(0.5 * text_width(text, _SIZE), 0.5 * (stop - start))
+    return min(max(middle, start + half), stop - half)
 
 
 def _text(

@@ -255,6 +255,7 @@ class Texts(NamedTuple):
     y: Any
     texts: Sequence[str]
     size: float = 10.0
+    bold: bool = False
     label: str = ""
 
     def reach(self) -> tuple[Any, Any]:
@@ -270,7 +271,8 @@ class Texts(NamedTuple):
             strict=True,
         )
         drawn = "".join(self._lines(a, b, text.split("\n")) for a, b, text in places)
-        return f'<g font-size="{self.size:g}" text-anchor="middle">{drawn}</g>'
+        weight = ' font-weight="bold"' if self.bold else ""
+        return f'<g font-size="{self.size:g}" text-anchor="middle"{weight}>{drawn}</g>'
 
     def _lines(self, x: float, y: float, lines: Sequence[str]) -> str:
         first = y + self.size * (0.36 - 0.6 * (len(lines) - 1))

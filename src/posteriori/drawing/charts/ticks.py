@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from posteriori.numerics.types import Array
 
-__all__ = ["round_ticks", "tick_texts", "widened"]
+__all__ = ["TickRule", "number_ticks", "round_ticks", "tick_texts", "whole_ticks", "widened"]
+
+#: From the ends of an axis, and how many ticks it has at most, to their places and texts.
+TickRule = Callable[[float, float, int], tuple[Array, list[str]]]
 
 #: Steps from tick to tick, times a power of ten.
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -37,6 +41,18 @@ def widened(low: float, high: float, margin: float = 0.05) -> tuple[float, float
         around = 0.05 * size or 0.05
         return low - around, high + around
     return low - margin * (high - low), high + margin * (high - low)
+
+
+def number_ticks(low: float, high: float, most: int) -> tuple[Array, list[str]]:
+    """Return round numbers between two ends, and how they are written."""
+    places = round_ticks(low, high, most)
+    return places, tick_texts(places)
+
+
+def whole_ticks(low: float, high: float, most: int) -> tuple[Array, list[str]]:
+    """Return whole numbers between two ends, and how they are written."""
+    places = round_ticks(low, high, most, whole=True)
+    return places, tick_texts(places)
 
 
 def round_ticks(low: float, high: float, most: int = 5, *, whole: bool = False) -> Array:
