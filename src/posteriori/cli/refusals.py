@@ -72,10 +72,13 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def told_errors() -> Iterator[None]:
-    """Load what is heavy and run, and tell what goes wrong in a line instead of a traceback."""
+def told_errors(command: str = "") -> Iterator[None]:
+    """Load what is heavy and run; tell that loops are compiled, and what goes wrong in a line without a traceback."""
     try:
-        yield
+        from posteriori.cli.compiling import told_compilation
+
+        with told_compilation(command):
+            yield
     except OSError as error:
         fail(f"{error.filename or 'file'}: {error.strerror or error}")
     except (ValueError, MemoryError) as error:
