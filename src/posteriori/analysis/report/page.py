@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.findings import Findings
-from posteriori.analysis.fitting.table_problem import suited_candidates
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.calibration_words import classes_in_words, intervals_in_words
 from posteriori.analysis.report.class_figures import (
@@ -37,6 +36,7 @@ from posteriori.analysis.report.insights import (
     surprise_table,
     weight_effects,
 )
+from posteriori.analysis.report.page_code import code_of
 from posteriori.analysis.report.page_frame import column_table, fill_page, versions
 from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
 from posteriori.analysis.report.ranking_tables import (
@@ -61,10 +61,7 @@ from posteriori.analysis.table.wording import counted, short_number
 from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
 
-__all__ = ["code_of", "make_page"]
-
-#: Folds of ``analyze``, unless it is asked for others.
-_FOLDS = 5
+__all__ = ["make_page"]
 
 _PREQUENTIAL = (
     "; for a model without a prior, of kind “prequential”, that of each block of rows as the rows before it "
@@ -378,45 +375,3 @@ def _most_associated(found: Findings, strongest: list[str]) -> dict[str, pd.Seri
     chosen = set(strongest[:_MOST_ASSOCIATED])
     columns = {name: series for name, series in _columns(found).items() if name in chosen}
     return {found.target.column.name: found.targets, **columns}
-
-
-# -- the same in Python --------------------------------------------------------------------------
-
-
-def code_of(found: Findings, loading: str = "") -> str:
-    """Return code that repeats an analysis.
-
-    Parameters
-    ----------
-    found : Findings
-    loading : str
-        Code that makes ``table``; without it the code says what is needed.
-    """
-    options = "".join(f", {name}={value!r}" for name, value in _unusual_options(found).items())
-    return (
-        "from posteriori import analyze\n"
-        f"{loading or '# table: the data that were analysed'}\n\n"
-        f"analysis = analyze(table, {found.target.column.name!r}{options})\n"
-        "analysis.ranking.to_frame()\n"
-        "analysis.best  # the fitted pipeline\n"
-        "# means and intervals, or probabilities of classes; of new rows as well\n"
-        "analysis.model.predict(table.head())\n"
-    )
-
-
-def _unusual_options(found: Findings) -> dict[str, object]:
-    """Return the arguments that differ from those that would be guessed."""
-    options: dict[str, object] = {"task": found.target.task, "seed": found.seed}
-    dropped = [column.name for column in found.columns if column.kind == "dropped"]
-    if dropped:
-        options["drop"] = dropped
-    tried = [row.name for row in found.single_rows]
-    suited = suited_candidates(found.target, found.problem, thorough=found.thorough)
-    if set(tried) != {c.name for c in suited}:
-        options["models"] = tried
-    if found.thorough:
-        options["thorough"] = True
-    folds = len(found.problem.splits)
-    if folds != min(_FOLDS, len(found.problem.y)):
-        options["folds"] = folds
-    return options
