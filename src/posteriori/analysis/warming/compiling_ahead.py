@@ -48,11 +48,13 @@ def compiling_ahead(command: str, tell: Callable[[str], None]) -> Iterator[None]
         start_new_session=True,  # Ctrl-C is for the process that asked
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     )
-    threading.Thread(target=_pass_on, args=(process, tell), daemon=True).start()
+    listener = threading.Thread(target=_pass_on, args=(process, tell), daemon=True)
+    listener.start()
     try:
         yield
     finally:
         _end(process)
+        listener.join()
 
 
 def work_ahead(command: str) -> None:
@@ -91,8 +93,9 @@ def _note(command: str) -> Path:
 
 def _pass_on(process: subprocess.Popen[str], tell: Callable[[str], None]) -> None:
     assert process.stdout is not None
-    for line in process.stdout:
-        tell(line.strip())
+    with process.stdout as lines:
+        for line in lines:
+            tell(line.strip())
 
 
 def _end(process: subprocess.Popen[str]) -> None:
