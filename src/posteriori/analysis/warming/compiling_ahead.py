@@ -17,6 +17,7 @@ from pathlib import Path
 
 from posteriori.analysis.warming.recipes import NEEDED, RECIPES, follow
 from posteriori.numerics.compilation import STAYS_PLAIN
+from posteriori.numerics.machine_code.claims import give_up_all
 from posteriori.numerics.machine_code.kernel_cache import cache_folder, listeners, writing
 
 __all__ = ["compiling_ahead", "note_done", "work_ahead"]
@@ -111,4 +112,5 @@ def _end(process: subprocess.Popen[str]) -> None:
 def _end_with_parent() -> None:
     sys.stdin.read()
     with writing:  # no file is left half-written
+        give_up_all()
         os._exit(1)
