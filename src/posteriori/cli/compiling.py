@@ -8,25 +8,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from posteriori.analysis.warming.compiling_ahead import compiling_ahead
 from posteriori.numerics.machine_code.kernel_cache import listeners
 
 __all__ = ["told_compilation"]
 
-#: Seconds that the first run of each command compiles, on a processor that takes ``_REFERENCE`` seconds to
-#: count to ``_COUNTED``; bench/bench_compilation.py measures them.
-_SECONDS = {
-    "compare": 11,
-    "demo": 11,
-    "cluster": 6,
-    "segment": 2,
-    "forecast": 3,
-    "query": 3,
-    "draw": 3,
-}
-_OTHERS = 3
+#: Seconds that the first run of each command compiles, and of those that are not named: as
+#: bench/bench_compilation.py measures them on a processor that takes ``_REFERENCE`` seconds to count to ``_COUNTED``.
+_SECONDS, _OTHERS = {"compare": 11, "demo": 11, "cluster": 5, "segment": 2, "forecast": 2}, 3
+#: Told by a loop of plain Python.
 _REFERENCE, _COUNTED = 0.009, 500_000
-#: Commands for which another process compiles ahead.
-_AHEAD = ("compare", "demo")
 
 
 @contextmanager
@@ -48,12 +39,7 @@ def told_compilation(command: str) -> Iterator[None]:
 
     listeners.append(tell)
     try:
-        if command in _AHEAD:
-            from posteriori.analysis.warming.compiling_ahead import compiling_ahead
-
-            with compiling_ahead(command, tell):
-                yield
-        else:
+        with compiling_ahead(command, tell):
             yield
     finally:
         listeners.remove(tell)

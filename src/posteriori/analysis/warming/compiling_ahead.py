@@ -17,6 +17,7 @@ from pathlib import Path
 
 from posteriori.analysis.warming.recipes import NEEDED, RECIPES, follow
 from posteriori.numerics.compilation import STAYS_PLAIN
+from posteriori.numerics.machine_code.claims import give_up_all
 from posteriori.numerics.machine_code.kernel_cache import cache_folder, listeners, writing
 
 __all__ = ["compiling_ahead", "note_done", "work_ahead"]
@@ -48,11 +49,13 @@ def compiling_ahead(command: str, tell: Callable[[str], None]) -> Iterator[None]
         start_new_session=True,  # Ctrl-C is for the process that asked
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     )
-    threading.Thread(target=_pass_on, args=(process, tell), daemon=True).start()
+    listener = threading.Thread(target=_pass_on, args=(process, tell), daemon=True)
+    listener.start()
     try:
         yield
     finally:
         _end(process)
+        listener.join()
 
 
 def work_ahead(command: str) -> None:
@@ -91,8 +94,9 @@ def _note(command: str) -> Path:
 
 def _pass_on(process: subprocess.Popen[str], tell: Callable[[str], None]) -> None:
     assert process.stdout is not None
-    for line in process.stdout:
-        tell(line.strip())
+    with process.stdout as lines:
+        for line in lines:
+            tell(line.strip())
 
 
 def _end(process: subprocess.Popen[str]) -> None:
@@ -108,4 +112,5 @@ def _end(process: subprocess.Popen[str]) -> None:
 def _end_with_parent() -> None:
     sys.stdin.read()
     with writing:  # no file is left half-written
+        give_up_all()
         os._exit(1)

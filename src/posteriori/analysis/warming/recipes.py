@@ -61,8 +61,11 @@ def _fit(candidate: Candidate, y: Array) -> None:
         model.predict_dist(x).interval(0.9)
 
 
+#: Rooms of models that are grown …
 _TREES = ("posteriori.tree.", "posteriori.ensemble.")
+#: … and targets for them: whole numbers, which all families take …
 _COUNTS = np.arange(_ROWS) % 7 * 1.0
+#: … three classes, and two.
 _CLASSES = (np.arange(_ROWS) % 3, np.arange(_ROWS) % 2)
 
 
@@ -112,6 +115,7 @@ def _ask_network() -> None:
     networks.BayesianNetwork(first, *rest).marginals({names[3]: 1})
 
 
+#: By what they are for, dearest first: side by side, the last ones are short.
 RECIPES = {
     "trees of numbers": Recipe(
         "trees, forests and boosting", partial(_fit_all, "regression", _TREES, (_COUNTS,))

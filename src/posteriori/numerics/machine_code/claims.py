@@ -16,7 +16,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["claim", "give_up"]
+__all__ = ["claim", "give_up", "give_up_all"]
 
 #: Seconds that another process is waited for, and between two looks.
 _PATIENCE, _LOOK = 60.0, 0.02
@@ -48,7 +48,8 @@ def give_up(path: Path) -> None:
 
 
 @atexit.register
-def _give_up_all() -> None:  # what was interrupted
+def give_up_all() -> None:
+    """End all claims of this process: of what was interrupted."""
     for path in list(_claims):
         give_up(path)
 

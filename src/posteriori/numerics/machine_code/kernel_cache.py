@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.numerics.machine_code.claims import claim, give_up
+from posteriori.numerics.machine_code.interrupts import interrupts_later
 
 __all__ = ["KernelCache", "cache_folder", "describe_function", "listeners", "writing"]
 
@@ -131,7 +132,8 @@ def _read(path: Path, context: Any) -> Any:
     try:
         code = path.read_bytes()
         if sha256(code[_CHECK:]).digest() == code[:_CHECK]:
-            return rebuild(context, *pickle.loads(code[_CHECK:]))
+            with interrupts_later():
+                return rebuild(context, *pickle.loads(code[_CHECK:]))
     except Exception:  # no such file, or whatever a damaged one is taken for
         pass
     return None

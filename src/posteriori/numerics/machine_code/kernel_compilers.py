@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, cast
 
+from posteriori.numerics.machine_code.interrupts import interrupts_later
 from posteriori.numerics.machine_code.kernel_cache import KernelCache
 
 __all__ = ["compile_loop"]
@@ -56,7 +57,27 @@ def _kernel_compiler() -> Any:
             with _collector_at_rest():
                 return super().compile_extra(function)
 
+        def define_pipelines(self) -> Any:
+            state, library = self.state, _kernel_library()
+            state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library.enable_object_caching()
+            return super().define_pipelines()
+
     return KernelCompiler
+
+
+@cache
+def _kernel_library() -> Any:
+    from numba.core import codegen
+
+    usual: Any = codegen.JITCodeLibrary
+
+    class KernelLibrary(usual):  # type: ignore[misc]
+        def _finalize_final_module(self) -> None:
+            with interrupts_later():
+                super()._finalize_final_module()
+
+    return KernelLibrary
 
 
 @cache
