@@ -51,6 +51,7 @@ def filter_draws(
         Of the states at the first step.
     """
     first, count, steps, size = chains[0], len(variances), len(y), means.shape[1]
+    _require_fitting(first, variances, means, covs)
     transitions = np.stack([chain.transition.weights for chain in chains])
     noises = np.stack([chain.noise.weights for chain in chains])
     states, spread_of = means[:, :, None].copy(), np.array(covs, dtype=np.float64)
@@ -79,3 +80,14 @@ def filter_draws(
     v, seen = innovations[:, :, 0], ~np.isnan(y)
     quadratics = (v[:, seen] ** 2 / spreads[:, seen]).sum(axis=1)
     return FilteredDraws(v, spreads, quadratics, states[:, :, 0], spread_of)
+
+
+def _require_fitting(chain: ScalarChain, variances: Array, means: Array, covs: Array) -> None:
+    """Refuse states and variances of another chain, which compiled loops would not notice."""
+    count, size = len(variances), chain.emission.shape[1]
+    parts = variances.shape[1]
+    apart = means.shape != (count, size) or covs.shape != (count, size, size)
+    if apart or chain.parts.max(initial=0) >= parts:
+        raise ValueError(
+            f"states of shape {means.shape} and {parts} variances are of another form of series"
+        )
