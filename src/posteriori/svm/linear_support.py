@@ -24,6 +24,7 @@ from posteriori.inference.margins.dual_coordinates import (
 )
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import require_squares
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["LinearSupportVector"]
@@ -108,6 +109,7 @@ class LinearSupportVector(ClassifierMixin, BaseEstimator):
         """
         check_parameters(self)
         rows, x = self._check(X, y, sample_weight)
+        require_squares("X", x.data if issparse(x) else x)
         weight = np.ones(len(rows.codes)) if rows.frequency is None else rows.frequency
         sides = _sides(rows)
         rng = as_generator(self.random_state)
