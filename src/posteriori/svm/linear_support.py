@@ -109,7 +109,8 @@ class LinearSupportVector(ClassifierMixin, BaseEstimator):
         """
         check_parameters(self)
         rows, x = self._check(X, y, sample_weight)
-        require_squares("X", x.data if issparse(x) else x)
+        values: Any = x
+        require_squares("X", values.data if issparse(x) else values)
         weight = np.ones(len(rows.codes)) if rows.frequency is None else rows.frequency
         sides = _sides(rows)
         rng = as_generator(self.random_state)
