@@ -26,7 +26,7 @@ __all__ = ["main"]
 SHOWN = 12
 #: The package, and the files of it that compile for others.
 PACKAGE = Path("src") / "posteriori"
-COMPILERS = ("numerics/compilation.py", "numerics/machine_code/kernel_cache.py")
+COMPILERS = ("numerics/compilation.py", "numerics/machine_code/kernel_compilers.py")
 
 
 class Use(NamedTuple):

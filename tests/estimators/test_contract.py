@@ -461,13 +461,13 @@ def test_likelihoods_of_draws_belong_to_the_same_draws_for_all_rows(row, fitted)
 @offering(c.DrawsTargets)
 def test_new_targets_are_ones_that_the_model_expects(row, fitted):
     model, (x, _) = fitted(row), rows_of(row.targets)
-    drawn = model.sample_targets(x, 300, rng=1)
-    assert drawn.shape == (300, N)
-    np.testing.assert_array_equal(model.sample_targets(x, 300, rng=1), drawn)
+    drawn = model.sample_targets(x, 100, rng=1)
+    assert drawn.shape == (100, N)
+    np.testing.assert_array_equal(model.sample_targets(x, 100, rng=1), drawn)
     if is_classifier(model):
         share = (drawn == model.classes_[0]).mean(axis=0)
         p = model.predict_proba(x)[:, 0]
-        assert (np.abs(share - p) < 6 * np.sqrt(p * (1 - p) / 300) + 0.02).all()
+        assert (np.abs(share - p) < 6 * np.sqrt(p * (1 - p) / 100) + 0.02).all()
         return
     predicted = model.predict_dist(x)
     level = np.asarray(predicted.cdf(drawn))

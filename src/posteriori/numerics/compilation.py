@@ -20,7 +20,8 @@ from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 
-from posteriori.numerics.machine_code.kernel_cache import KernelCache, describe_function
+from posteriori.numerics.machine_code.kernel_cache import describe_function
+from posteriori.numerics.machine_code.kernel_compilers import compile_loop
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
@@ -47,14 +48,16 @@ _LEAST = 3e-8
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 #: Without Python's lock, and without references that are counted.
 _BESIDE: dict[str, Any] = {"nogil": True, "_nrt": False}
-#: What only compiled functions call needs no code that Python could call.
-_PART: dict[str, Any] = {**_BESIDE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+#: What only compiled functions call needs no code that Python could call …
+_PART: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+#: … and makes no arrays.
+_BARE_PART: dict[str, Any] = {**_BESIDE, **_PART}
 #: Options of Numba by who calls a kernel …
 _CALLED: dict[str, dict[str, Any]] = {
-    "python": {},
-    "kernels": _PART,
-    "inlined": {"forceinline": True, **_PART},
-    "written out": {"inline": "always", **_PART},
+    "python": {"no_cfunc_wrapper": True},
+    "kernels": _BARE_PART,
+    "inlined": {"forceinline": True, **_BARE_PART},
+    "written out": {"inline": "always", **_BARE_PART},
 }
 #: … and by how it may round sums.
 _SUMS: dict[str, dict[str, Any]] = {
@@ -140,7 +143,7 @@ class _CompiledOnUse:
         function = self.__wrapped__
         if _STAYS_PLAIN:
             return cast(Callable[..., object], function)
-        made = _compiled_on_disk(function, self._made_of, **self._options)
+        made = compile_loop(function, self._made_of, **self._options)
         scope = function.__globals__  # where the compiler looks up what the function calls
         for name in function.__code__.co_names:
             part = scope.get(name)
@@ -321,28 +324,16 @@ def _pays(body: object, work: float) -> bool:
 @cache
 def _machine_code(body: FunctionType) -> Callable[..., Any]:
     options = _BESIDE if body in _bare else {}
-    return _compiled_on_disk(_with_parts(body), _describe_plain(body), **_OPTIONS, **options)
-
-
-def _compiled_on_disk(function: Any, made_of: str, **options: Any) -> Callable[..., Any]:
-    """Compile a function and keep the code."""
-    from numba import njit
-
-    made: Any = njit(**options)(function)
-    if hasattr(made, "_cache"):  # otherwise the compiler is off
-        made._cache = KernelCache(function, made_of)
-        made._made_of = made_of
-    return cast(Callable[..., Any], made)
+    made_of = _describe_plain(body)
+    return compile_loop(_with_parts(body), made_of, no_cfunc_wrapper=True, **_OPTIONS, **options)
 
 
 @cache
 def _part(function: FunctionType) -> Callable[..., Any]:
     """Compile what a loop calls: into its machine code, as arrays are costly to hand over."""
-    from numba import njit
-
-    options = _PART if function in _bare else {}
-    made = njit(forceinline=True, **_OPTIONS, **options)(_with_parts(function))
-    return cast(Callable[..., Any], made)
+    options = _BARE_PART if function in _bare else _PART
+    made_of = _describe_plain(function)
+    return compile_loop(_with_parts(function), made_of, forceinline=True, **_OPTIONS, **options)
 
 
 def _with_parts(function: FunctionType) -> FunctionType:

@@ -14,8 +14,10 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import Formatter, MaxNLocator
 
-from posteriori.numerics.types import Array
+from posteriori.drawing.charts.ticks import tick_texts
+from posteriori.drawing.measures import short_text
 from posteriori.plotting.parts.style import STYLE
 
 __all__ = [
@@ -26,9 +28,8 @@ __all__ = [
     "MUTED",
     "SECOND",
     "SMALL",
+    "number_ticks",
     "render_svg",
-    "shade",
-    "short_text",
 ]
 
 #: Sizes in inches. A page shows a unit of a figure, 1/72 inch, as a pixel or more: these fit into
@@ -112,25 +113,21 @@ def _say(axes: Axes, text: str) -> None:
     axes.text(0.5, 0.5, short_text(text, 60), ha="center", va="center", size=8)
 
 
-def shade(axes: Axes, table: Array) -> None:
-    """Paint cells the stronger the larger they are, between 0 and 1, in a colour that follows the page."""
-    for (i, j), value in np.ndenumerate(table):
-        axes.fill_between(
-            [j - 0.48, j + 0.48], i - 0.48, i + 0.48, color=FIRST, alpha=float(value) * 0.75, lw=0
-        )
-    axes.set(xlim=(-0.5, table.shape[1] - 0.5), ylim=(table.shape[0] - 0.5, -0.5))
-    axes.grid(visible=False)
-    axes.spines["bottom"].set_visible(False)
-    axes.tick_params(length=0)
+def number_ticks(axes: Axes) -> None:
+    """Write the numbers of both axes as charts do, few enough to stand side by side."""
+    for axis, limits in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        axis.set_major_locator(MaxNLocator(3 if max(map(abs, limits)) >= 1e4 else 5))
+        axis.set_major_formatter(_TickFormatter())
 
 
-def short_text(text: str, limit: int = 24) -> str:
-    """Cut a long text in the middle: names of columns begin, and levels end, each in its own way."""
-    line = " ".join(text.split())
-    if len(line) <= limit:
-        return line
-    end = (limit - 1) // 3
-    return line[: limit - 1 - end] + "…" + line[-end:]
+class _TickFormatter(Formatter):
+    """Writes all ticks of an axis with the digits that tell them apart."""
+
+    def __call__(self, value: float, position: int | None = None) -> str:
+        return tick_texts(np.array([value]))[0]
+
+    def format_ticks(self, values: Any) -> list[str]:
+        return tick_texts(np.asarray(values, dtype=np.float64))
 
 
 def _inline(svg: str, title: str, width: int) -> str:

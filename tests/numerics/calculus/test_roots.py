@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from posteriori.numerics.calculus.roots import invert_increasing
+from posteriori.numerics.calculus.roots import invert_increasing, least_whole
 
 
 def halved(f, level: float, low: float, high: float) -> tuple[float, int]:
@@ -70,3 +70,9 @@ def test_infinite_ends_are_returned():
     low, high = np.array([-np.inf, -9.0]), np.array([np.inf, np.inf])
     found = invert_increasing(special.ndtr, np.array([0.0, 1.0]), low, high, jumps=False)
     np.testing.assert_array_equal(found, [-np.inf, np.inf])
+
+
+def test_the_least_whole_number_that_reaches_a_level():
+    level = np.array([-5.0, 0.0, 3.2, 7.0, 9.0])
+    found = least_whole(np.floor, level, np.full(5, -3.0), np.full(5, 9.0))
+    np.testing.assert_array_equal(found, [-3.0, 0.0, 4.0, 7.0, 9.0])

@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from posteriori.analysis.report.figures import number_ticks
 from posteriori.analysis.segments.regimes import Run
 from posteriori.analysis.table.values import dates_of
+from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
-from posteriori.plotting.page_figures import BROAD, INK, SMALL, render_svg, short_text
+from posteriori.plotting.page_figures import BROAD, INK, SMALL, number_ticks, render_svg
 from posteriori.plotting.parts.frame import place_legend
 from posteriori.plotting.parts.style import group_colors
 from posteriori.plotting.pictures.chain_pictures import paint_series, paint_transitions

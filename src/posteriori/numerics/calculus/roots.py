@@ -17,7 +17,7 @@ import numpy as np
 
 from posteriori.numerics.types import Array
 
-__all__ = ["invert_increasing"]
+__all__ = ["invert_increasing", "least_whole"]
 
 #: Values at most; they end when no number lies between the ends.
 _MOST_VALUES = 200
@@ -79,6 +79,34 @@ def invert_increasing(
             high, above = np.where(up, x, high), np.where(up, gap, above)
             low, below = np.where(down, x, low), np.where(down, gap, below)
     return high[()]
+
+
+def least_whole(f: Callable[[Array], Array], level: Array, low: Array, high: Array) -> Array:
+    """Return the least whole number x in [low, high] with f(x) >= level, by bisection.
+
+    Parameters
+    ----------
+    f : callable
+        Non-decreasing, elementwise.
+    level : array
+        Values to reach; ``f(high) >= level`` is taken for granted.
+    low, high : array
+        Whole numbers.
+
+    Examples
+    --------
+    >>> print(least_whole(lambda x: x**2, np.float64(10.0), np.float64(0.0), np.float64(9.0)))
+    4.0
+    """
+    low = low - 1.0
+    while True:
+        middle = np.floor(0.5 * (low + high))
+        moving = (middle > low) & (middle < high)
+        if not np.any(moving):
+            return high[()]
+        enough = f(middle) >= level
+        high = np.where(moving & enough, middle, high)
+        low = np.where(moving & ~enough, middle, low)
 
 
 def _nearer(
