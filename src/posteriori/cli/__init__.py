@@ -58,7 +58,7 @@ def demo(
 ) -> None:
     """Compare models of built-in data and write a report with figures."""
     require_place(html)
-    with told_errors():
+    with told_errors("demo"):
         from posteriori.cli.demo import run_demo
 
         run_demo(html, seed)
@@ -133,7 +133,7 @@ def compare(
         )
     if models is not None and not split_names(models):
         fail("--models names no model; leave it out to try all that suit")
-    with told_errors():
+    with told_errors("compare"):
         from posteriori.cli.compare import Choices, run_compare
 
         choices = Choices(
@@ -195,7 +195,7 @@ def cluster(
     for path in (html, out, save):
         require_place(path)
     require_different((html, out, save), (data,))
-    with told_errors():
+    with told_errors("cluster"):
         from posteriori.cli.cluster import ClusterChoices, run_cluster
 
         run_cluster(
@@ -257,7 +257,7 @@ def segment(
     for path in (html, out, save):
         require_place(path)
     require_different((html, out, save), (data,))
-    with told_errors():
+    with told_errors("segment"):
         from posteriori.cli.segment import SegmentChoices, run_segment
 
         run_segment(
@@ -359,7 +359,7 @@ def forecast(
     require_different((html, out, save), (data, *([future] if future else [])))
     if models is not None and not split_names(models):
         fail("--models names no model; leave it out to try all that suit")
-    with told_errors():
+    with told_errors("forecast"):
         from posteriori.cli.forecast import ForecastChoices, run_forecast
 
         choices = ForecastChoices(data, time, value, html, out, save, max_rows, jobs, time_limit)
@@ -412,6 +412,23 @@ def show(
         run_show(model)
 
 
+@app.command()
+def warm(
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes; all processors by default.", min=1)
+    ] = None,
+) -> None:
+    """Compile all loops now, so that no later command waits for it: for images, and before a demonstration.
+
+    Machine code is kept in the user's cache folder, or in the one that NUMBA_CACHE_DIR names, for this
+    version and this kind of processor.
+    """
+    with told_errors():
+        from posteriori.cli.warm import run_warm
+
+        run_warm(jobs)
+
+
 network = typer.Typer(
     help="Ask Bayesian networks in files: BIF, XMLBIF or UAI, also packed as .gz.",
     no_args_is_help=True,
@@ -427,7 +444,7 @@ def query(
 ) -> None:
     """Answer a question exactly: a line for each state."""
     require_file(file)
-    with told_errors():
+    with told_errors("query"):
         from posteriori.cli.network import run_query
 
         run_query(file, question, as_json=json)
@@ -448,7 +465,7 @@ def draw(
     require_file(file)
     require_place(out)
     require_different((out,), (file,))
-    with told_errors():
+    with told_errors("draw"):
         from posteriori.cli.network import run_draw
 
         run_draw(file, given, out)

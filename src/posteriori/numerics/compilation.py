@@ -25,8 +25,10 @@ from posteriori.numerics.machine_code.kernel_compilers import compile_loop
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
+    "STAYS_PLAIN",
     "as_kernel_indices",
     "as_kernel_input",
+    "compile_at_once",
     "integers",
     "kernel",
     "largest",
@@ -66,7 +68,9 @@ _SUMS: dict[str, dict[str, Any]] = {
     "free": {"fastmath": {"reassoc", "contract"}},
 }
 #: Whether nothing is compiled: to look into loops with a debugger.
-_STAYS_PLAIN = os.environ.get("POSTERIORI_NO_COMPILE", "0") not in ("", "0")
+STAYS_PLAIN = os.environ.get("POSTERIORI_NO_COMPILE", "0") not in ("", "0")
+#: Whether loops are compiled before that pays.
+_hurries = False
 #: From this many series on, NumPy's steps over all of them are faster than a loop over each.
 _MANY = 16
 
@@ -141,7 +145,7 @@ class _CompiledOnUse:
     @cached_property
     def _machine_code(self) -> Callable[..., object]:
         function = self.__wrapped__
-        if _STAYS_PLAIN:
+        if STAYS_PLAIN:
             return cast(Callable[..., object], function)
         made = compile_loop(function, self._made_of, **self._options)
         scope = function.__globals__  # where the compiler looks up what the function calls
@@ -237,6 +241,12 @@ def run(
     return answer
 
 
+def compile_at_once() -> None:
+    """Compile every kernel when it is first called, however little there is to do: to fill the cache."""
+    global _hurries
+    _hurries = True
+
+
 def _run_plain(body: Callable[..., Any], arguments: Sequence[Any], series: Sequence[Array]) -> Any:
     many = max(map(len, series), default=0)
     lists = [_as_lists(a) for a in (arguments if many >= _MANY else (*arguments, *series))]
@@ -311,10 +321,12 @@ def _pays(body: object, work: float) -> bool:
     done, seconds = _spent[body]
     expected = work * max(_LEAST, seconds / done if done else 0.0)
     everywhere = sum(s for _, s in _spent.values())
-    pays = (
-        not _STAYS_PLAIN
-        and seconds + expected > _LOAD
-        and ("numba" in sys.modules or everywhere + expected > _IMPORT + _LOAD)
+    pays = not STAYS_PLAIN and (
+        _hurries
+        or (
+            seconds + expected > _LOAD
+            and ("numba" in sys.modules or everywhere + expected > _IMPORT + _LOAD)
+        )
     )
     if pays:
         _spent[body] = 1.0, math.inf

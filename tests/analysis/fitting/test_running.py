@@ -26,6 +26,7 @@ from posteriori.analysis.fitting.workers import (
     in_new_processes,
     in_processes,
 )
+from posteriori.numerics.machine_code import kernel_cache
 from posteriori.regression import RobustRegression
 from posteriori.selection.candidates import candidates_for
 from posteriori.selection.cross_validation import split_rows
@@ -162,6 +163,25 @@ def test_one_copy_that_dies_takes_only_its_own_fit_along():
                 return
             time.sleep(0.1)
         raise AssertionError("no copy is left, and that is not said")
+
+
+def _compile(data):
+    for listener in kernel_cache.listeners:
+        listener("some.kernel")
+    return data
+
+
+@only_copies
+def test_what_copies_compile_is_told_here():
+    heard = []
+    kernel_cache.listeners.append(lambda name: heard.append((os.getpid(), name)))
+    try:
+        with in_processes(3.0, 1) as (submit, _):
+            assert submit(_compile).result(60) == 3.0
+            assert submit(fail).exception(60).args == ("not this",)
+    finally:
+        kernel_cache.listeners.pop()
+    assert heard == [(os.getpid(), "some.kernel")]
 
 
 def test_where_there_is_no_room_for_a_copy_a_thread_works(monkeypatch):

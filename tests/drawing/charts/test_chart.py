@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from posteriori.drawing.charts.arrows import Arrows
 from posteriori.drawing.charts.chart import SMALL, Axis, Chart
 from posteriori.drawing.charts.marks import (
     Band,
@@ -166,11 +167,19 @@ def test_legends_stand_above_the_frame():
 
 
 def test_a_histogram_counts_or_has_an_area_of_one():
-    values, edges = np.array([0.1, 0.2, 0.7, 1.0]), np.linspace(0.0, 1.0, 3)
-    np.testing.assert_array_equal(histogram(values, edges).top, [2.0, 2.0])
-    bars = histogram(values, edges, density=True, filled=0.5)
-    assert (bars.top * np.diff(edges)).sum() == pytest.approx(1.0)
+    values = np.array([0.1, 0.2, 0.7, 1.0])
+    np.testing.assert_array_equal(histogram(values, (0.0, 1.0), 2).top, [2.0, 2.0])
+    bars = histogram(values, (0.0, 1.0), 2, density=True, filled=0.5)
+    assert (bars.top * 0.5).sum() == pytest.approx(1.0)
     np.testing.assert_allclose(bars.right - bars.left, 0.25)
+
+
+@pytest.mark.parametrize("values", [[3.0, 3.0], [-1.7e308, 1.7e308], [0.0, 5e-324], []])
+def test_a_histogram_of_any_numbers_counts_them_all(values):
+    ends = (min(values, default=0.0), max(values, default=1.0))
+    bars = histogram(np.clip(values, -8e307, 8e307), ends, 24)
+    assert bars.top.sum() == len(values)
+    assert np.isfinite(bars.left).all()
 
 
 def test_cells_are_coloured_by_their_shares():
@@ -183,3 +192,17 @@ def test_cells_are_coloured_by_their_shares():
     # the first row stands on top, and the cell of 0 is not drawn
     assert cells[0][1] < cells[1][1] == cells[2][1]
     assert cells[0][0] == cells[1][0] < cells[2][0]
+
+
+def test_arrows_end_at_their_points_and_the_way_back_has_its_own_place():
+    ends = np.array([[1.0, 50.0], [9.0, 50.0]])
+    svg, root = drawn(Arrows(ends, ends[::-1], np.array([1.0, 2.0])))
+    left, right, top, bottom = frame_of(svg)
+    heads = [node.get("points").split()[0] for node in root.iter("polygon")]
+    tips = np.array([tuple(map(float, head.split(","))) for head in heads])
+    expected = left + (right - left) * np.array([0.9, 0.1])
+    np.testing.assert_allclose(tips[:, 0], expected, atol=0.11)
+    np.testing.assert_allclose(tips[:, 1], 0.5 * (top + bottom), atol=0.11)
+    there, back = (float(y) for y in re.findall(r"Q[\d.]+ ([\d.]+) ", svg))
+    assert there - tips[0, 1] == pytest.approx(tips[0, 1] - back, abs=0.2)
+    assert abs(there - back) > 10.0

@@ -85,8 +85,7 @@ def draw_column(model: Any, x: Array, place: int, columns: Sequence[Column]) -> 
     grid = np.linspace(*_reach(seen, ()), _FINE_GRID)
     density = np.exp(_marginal(model, x.shape[1], (place,), grid[:, None]))
 
-    edges = np.linspace(grid[0], grid[-1], 41)
-    bars = histogram(seen, edges, "muted", 0.5, density=True)
+    bars = histogram(seen, (grid[0], grid[-1]), 40, "muted", 0.5, density=True)
     axes = _axis_of(column), Axis("density", low=0.0, grid=True)
     return Chart(f"{column.name} with its density", [bars, Curve(grid, density)], *axes).svg()
 

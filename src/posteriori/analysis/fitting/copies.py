@@ -21,6 +21,8 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
+from posteriori.numerics.machine_code.kernel_cache import listeners
+
 __all__ = ["ORPHANED", "Copies"]
 
 #: The option of Linux's prctl that names the signal a process gets when its parent has died.
@@ -28,6 +30,9 @@ _SET_DEATH_SIGNAL = 1
 
 #: What a process that has lost its parent returns to nobody.
 ORPHANED = 1
+
+#: What copies say.
+_RESULT, _ERROR, _COMPILING = range(3)
 
 
 class _Copy(NamedTuple):
@@ -111,19 +116,24 @@ def _hand_out(waiting: SimpleQueue[tuple[Future[Any], bytes] | None], pipe: Conn
             continue
         try:
             pipe.send_bytes(call)
-            answer = pipe.recv_bytes()
+            while (name := _settle(future, pipe.recv_bytes())) is not None:
+                for listener in listeners:
+                    listener(name)
         except (EOFError, OSError) as error:
             future.set_exception(BrokenExecutor(str(error)))
             return
-        _settle(future, answer)
 
 
-def _settle(future: Future[Any], answer: bytes) -> None:
+def _settle(future: Future[Any], answer: bytes) -> str | None:
+    """Take an answer; what is none yet names a kernel that is being compiled."""
     try:
-        good, said = pickle.loads(answer)
+        kind, said = pickle.loads(answer)
     except Exception as error:  # an exception may be one that cannot be made again
-        good, said = False, error
-    (future.set_result if good else future.set_exception)(said)
+        kind, said = _ERROR, error
+    if kind == _COMPILING:
+        return str(said)
+    (future.set_result if kind == _RESULT else future.set_exception)(said)
+    return None
 
 
 # -- in the copies ---------------------------------------------------------------------------------
@@ -135,20 +145,22 @@ def _serve(pipe: Connection, data: Any, environment: dict[str, str], parent: int
     if os.getppid() != parent:  # it was gone before the line above
         os._exit(ORPHANED)
     os.environ.update(environment)
-    while True:
-        try:
+    # what is printed here might wait for a thread of the terminal's that has not come along
+    listeners[:] = [lambda name: pipe.send_bytes(pickle.dumps((_COMPILING, name)))]
+    try:
+        while True:
             function, *arguments = pickle.loads(pipe.recv_bytes())
-        except EOFError:
-            return
-        pipe.send_bytes(_answer(function, data, *arguments))
+            pipe.send_bytes(_answer(function, data, *arguments))
+    finally:
+        os._exit(ORPHANED)
 
 
 def _answer(function: Callable[..., Any], *arguments: Any) -> bytes:
     """Return what a function says, or its error, as bytes."""
     try:
-        return pickle.dumps((True, function(*arguments)))
+        return pickle.dumps((_RESULT, function(*arguments)))
     except Exception as error:
-        return pickle.dumps((False, error))
+        return pickle.dumps((_ERROR, error))
 
 
 def _end_with_parent() -> None:

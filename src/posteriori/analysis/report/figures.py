@@ -90,7 +90,7 @@ def draw_density(found: Findings) -> str:
     drawn: Mark = Dots(grid, density, radius=2.0) if whole else Curve(grid, density)
     return Chart(
         "Targets and the predictive density of another one",
-        [histogram(y, _edges(low, high, 40), "muted", 0.5, density=True), drawn],
+        [histogram(y, (low, high), 40, "muted", 0.5, density=True), drawn],
         Axis(short_text(found.target.column.name)),
         Axis("density", low=0.0, grid=True),
     ).svg()
@@ -104,7 +104,7 @@ def draw_levels(level: Array) -> str:
     band = Band([0.0, 1.0], expected - spread, expected + spread, "muted", 0.25)
     return Chart(
         "Levels of the targets in their predictive distributions",
-        [band, histogram(level, np.linspace(0.0, 1.0, bins + 1), filled=0.9)],
+        [band, histogram(level, (0.0, 1.0), bins, filled=0.9)],
         Axis("level in its predictive distribution", 0.0, 1.0),
         Axis("rows", low=0.0, ticks=whole_ticks, grid=True),
     ).svg()
@@ -231,7 +231,7 @@ def draw_spark(name: str, series: pd.Series) -> str:
     if pd.api.types.is_numeric_dtype(series.dtype):
         values = series.dropna().to_numpy(float)
         low, high = np.quantile(values, [0.005, 0.995]) if len(values) else (0.0, 1.0)
-        bars = histogram(np.clip(values, low, high), _edges(low, high, 24))
+        bars = histogram(np.clip(values, low, high), (low, high), 24)
     else:
         counts = series.value_counts().to_numpy()[:24]
         places = np.arange(len(counts))
@@ -259,11 +259,6 @@ def _predicted_and_actual(found: Findings) -> tuple[Array, Array]:
     assert unseen is not None
     rows = _some_rows(len(found.problem.y))
     return unseen.prediction[rows], found.problem.y[rows]
-
-
-def _edges(low: float, high: float, bins: int) -> Array:
-    """Return edges of bins from end to end, or about a single number."""
-    return np.linspace(*((low, high) if high > low else (low - 0.5, high + 0.5)), bins + 1)
 
 
 def _some_rows(count: int) -> Any:

@@ -20,7 +20,7 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.counts.count_sweep import mixed_count_quantile
 from posteriori.distributions.poles import log_prob_beside_poles
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.numerics.calculus.roots import invert_increasing, least_whole
+from posteriori.numerics.calculus.roots import invert_increasing, invert_smooth, least_whole
 from posteriori.numerics.linalg import outer
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.types import Array
@@ -293,7 +293,15 @@ class UnivariateMixture(MixtureFamily, Univariate):
         high = np.where(possible, ends, -np.inf).max(axis=-1)
         if self._has_atoms and np.isfinite(ends).all() and (ends == np.floor(ends)).all():
             return least_whole(self._cdf, q, low, high)
-        return invert_increasing(self._cdf, q, low, high, jumps=self._has_atoms)
+        if self._has_atoms or not np.isfinite(low + high).all():
+            return invert_increasing(self._cdf, q, low, high, jumps=self._has_atoms)
+        middle = (self.probabilities * np.where(possible, ends, 0.0)).sum(axis=-1)
+        start = np.clip(middle, low, high)
+        return invert_smooth(self._cdf, self._density, q, low, high, start)
+
+    def _density(self, x: Array) -> Array:
+        each = np.exp(self.components.log_prob(np.asarray(x)[..., None]))
+        return (self.probabilities * each).sum(axis=-1)
 
 
 def _places_among(edges: Array, uniform: Array) -> Array:

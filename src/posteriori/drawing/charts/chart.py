@@ -107,7 +107,7 @@ class Chart(NamedTuple):
         legend, lines = _legend([mark for mark in self.marks if mark.label], width)
         left = _GAP + (_LINE if self.up.label else 0.0) + (up.width + _GAP if up.width else 0.0)
         across = _ticks(self.across, x, width - left)
-        right = width - max(_GAP, 0.5 * across.width if not self.across.turned else 0.0)
+        right = width - max(_GAP, 0.0 if self.across.turned else _overhang(across, x, width - left))
         top = _GAP + _LINE * lines + (_GAP if lines else 0.0)
         frame = Frame(left, top, right, height - _below(self.across, across), x, y)
         parts = [
@@ -170,6 +170,14 @@ def _ticks(axis: Axis, ends: tuple[float, float], room: float) -> _Ticks:
         if len(found.names) * (found.width + 2.0 * _GAP) <= room:
             break
     return found
+
+
+def _overhang(ticks: _Ticks, ends: tuple[float, float], room: float) -> float:
+    """Return how far the name of the last tick would reach beyond the frame."""
+    if not len(ticks.places):
+        return 0.0
+    behind = (ends[1] - ticks.places[-1]) / (ends[1] - ends[0]) * room
+    return 0.5 * ticks.width - 0.9 * float(behind)  # the frame becomes a little narrower
 
 
 def _below(axis: Axis, ticks: _Ticks) -> float:

@@ -11,7 +11,7 @@ from posteriori.numerics.types import Array
 __all__ = ["Frame", "paint"]
 
 #: Colours that the style sheet of a page states; others are written as they are.
-_VARIABLES = frozenset({"ink", "muted", "first", "second", "grid"})
+_VARIABLES = frozenset({"ink", "muted", "first", "second", "grid", "page"})
 
 
 class Frame(NamedTuple):

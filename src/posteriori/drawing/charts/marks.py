@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from posteriori.drawing.charts.chart_frame import Frame, paint
+from posteriori.drawing.charts.ticks import widened
 from posteriori.numerics.types import Array
 
 __all__ = ["Band", "Bars", "Cells", "Dots", "Curve", "Mark", "Segments", "Texts", "histogram"]
@@ -160,7 +161,9 @@ class Dots(NamedTuple):
     def svg(self, frame: Frame) -> str:
         """Return a circle for each point inside."""
         x, y, radius = np.broadcast_arrays(
-            np.asarray(self.x, dtype=np.float64), np.asarray(self.y, dtype=np.float64), self.radius
+            np.asarray(self.x, dtype=np.float64),
+            np.asarray(self.y, dtype=np.float64),
+            self.radius,
         )
         inside = frame.holds(x, y)
         places = zip(frame.across(x[inside]), frame.down(y[inside]), radius[inside], strict=True)
@@ -256,6 +259,8 @@ class Texts(NamedTuple):
     texts: Sequence[str]
     size: float = 10.0
     bold: bool = False
+    halo: bool = False
+    color: str = "ink"
     label: str = ""
 
     def reach(self) -> tuple[Any, Any]:
@@ -263,7 +268,7 @@ class Texts(NamedTuple):
         return self.x, self.y
 
     def svg(self, frame: Frame) -> str:
-        """Return each line of each text, in the colour of the page's own."""
+        """Return each line of each text."""
         places = zip(
             frame.across(np.asarray(self.x)),
             frame.down(np.asarray(self.y)),
@@ -272,7 +277,10 @@ class Texts(NamedTuple):
         )
         drawn = "".join(self._lines(a, b, text.split("\n")) for a, b, text in places)
         weight = ' font-weight="bold"' if self.bold else ""
-        return f'<g font-size="{self.size:g}" text-anchor="middle"{weight}>{drawn}</g>'
+        look = f'font-size="{self.size:g}" fill="{paint(self.color)}"{weight}'
+        if self.halo:  # what lies below is held off
+            look += f' stroke="{paint("page")}" stroke-width="3" paint-order="stroke"'
+        return f'<g {look} text-anchor="middle">{drawn}</g>'
 
     def _lines(self, x: float, y: float, lines: Sequence[str]) -> str:
         first = y + self.size * (0.36 - 0.6 * (len(lines) - 1))
@@ -288,19 +296,22 @@ class Texts(NamedTuple):
 
 def histogram(
     values: Array,
-    edges: Array,
+    ends: tuple[float, float],
+    bins: int,
     color: str = "first",
     opacity: float = 1.0,
     *,
     filled: float = 1.0,
     density: bool = False,
 ) -> Bars:
-    """Return bars of how many values lie between edges, or of their density.
+    """Return bars of how many values lie in even parts of a range, or of their density.
 
     Parameters
     ----------
     values : (N,)
-    edges : (B + 1,)
+    ends : pair of float
+        Of the range; there is some room around a single number.
+    bins : int
     color : str
     opacity : float
     filled : float
@@ -308,6 +319,7 @@ def histogram(
     density : bool
         Whether the areas of all bars sum to 1.
     """
+    edges = np.linspace(*widened(*ends, 0.0), bins + 1)
     counts = np.histogram(values, edges)[0].astype(np.float64)
     if density:
         counts /= max(counts.sum(), 1.0) * np.diff(edges)

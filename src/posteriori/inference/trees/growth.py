@@ -173,7 +173,7 @@ def grow_packed(
         begin_tree(tree)
         nodes[0, WHOLE] = _sum_rows(tree.rows, packed)
         if len(slots):
-            _take_slot(nodes, state, slots, 0)
+            _take_slot(nodes, state, slots, state[WAITING])
     while True:
         node = state[WAITING]
         if node >= 0:

@@ -69,6 +69,10 @@ class Profile(NamedTuple):
         Sums of the rows whose entry is missing, of those that go left, and right.
     goes_left : (B,)
         The bins that do.
+    counted : (B, S)
+        Sums of all bins, 0 between calls.
+    seen : (B,)
+        Whether rows lie in a bin, False between calls.
     """
 
     places: IntArray
@@ -76,6 +80,8 @@ class Profile(NamedTuple):
     sums: Array
     sides: Array
     goes_left: Any
+    counted: Array
+    seen: Any
 
 
 def empty_profile(bins: int, sums: int) -> Profile:
@@ -87,19 +93,22 @@ def empty_profile(bins: int, sums: int) -> Profile:
         np.empty((longest, sums)),
         np.empty((3, sums)),
         np.empty(longest, dtype=np.bool_),
+        np.zeros((longest, sums)),
+        np.zeros(longest, dtype=np.bool_),
     )
 
 
-@kernel(called="kernels")
+@kernel(called="inlined")
 def add_row(codes: Any, y: Any, weight: Any, n: int, to: Any) -> None:
     """Add what row n has to ``to`` (S,)."""
     w = weight[n]
     if len(codes):
         to[codes[n]] += w
     else:
+        value = y[n]
         to[0] += w
-        to[1] += w * y[n]
-        to[2] += w * y[n] * y[n]
+        to[1] += w * value
+        to[2] += w * value * value
 
 
 @kernel(called="kernels")
@@ -115,26 +124,33 @@ def profile_column(
     bins: Any, j: int, size: int, rows: Any, codes: Any, y: Any, weight: Any, profile: Profile
 ) -> int:
     """List column j of ``size`` bins with its sums; return how many bins rows lie in."""
-    places, counted, gaps = profile.places, profile.sums, profile.sides[GAPS]
+    counted, seen = profile.counted, profile.seen
     if sorts_faster(len(rows), size):
         fill_keys(bins, j, rows, profile.keys)
         sort_keys(profile.keys, len(rows))
         return _list_sorted(profile, rows, codes, y, weight, size)
-    places[: size + 1] = 0
-    counted[: size + 1] = 0.0
     for i in range(len(rows)):
         b = bins[rows[i], j]
-        places[b] = 1
+        seen[b] = True
         add_row(codes, y, weight, rows[i], counted[b])
+    return _list_counted(profile, size)
+
+
+@kernel(called="kernels")
+def _list_counted(profile: Profile, size: int) -> int:
+    """List the bins that hold something, and empty them."""
+    counted, seen, gaps, length = profile.counted, profile.seen, profile.sides[GAPS], 0
+    for b in range(size):
+        if seen[b]:
+            profile.places[length] = b
+            for s in range(len(gaps)):
+                profile.sums[length, s] = counted[b, s]
+                counted[b, s] = 0.0
+            length += 1
+    seen[: size + 1] = False
     for s in range(len(gaps)):
         gaps[s] = counted[size, s]
-    length = 0
-    for b in range(size):
-        if places[b]:
-            places[length] = b
-            for s in range(len(gaps)):
-                counted[length, s] = counted[b, s]
-            length += 1
+        counted[size, s] = 0.0
     return length
 
 

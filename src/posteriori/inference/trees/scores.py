@@ -58,7 +58,7 @@ CRITERIA = {
 CLASS_CRITERIA = ("entropy", "gini", "error")
 
 
-@kernel(called="kernels")
+@kernel(called="inlined")
 def weight_of(criterion: int, s: Any) -> float:
     """Return how many rows the sums are of."""
     if criterion > EVIDENCE_OF_CLASSES:
@@ -83,7 +83,7 @@ def is_pure(criterion: int, s: Any) -> bool:
     return n == most
 
 
-@kernel(called="kernels")
+@kernel(called="inlined")
 def score_of(criterion: int, prior: Any, s: Any) -> float:
     """Return f(s), which is 0 for no rows.
 
@@ -112,7 +112,7 @@ def score_of(criterion: int, prior: Any, s: Any) -> float:
     return _evidence_of_counts(prior[0], prior[1], n, total)
 
 
-@kernel(called="kernels")
+@kernel(called="inlined")
 def _score_of_classes(criterion: int, prior: Any, s: Any) -> float:
     n = score = 0.0
     for k in range(len(s)):

@@ -98,7 +98,7 @@ def draw_errors(errors: Mapping[str, Array], steps: Array, unit: str) -> str:
 
 def draw_forecast_levels(levels: Array) -> str:
     """Draw how many values lie at which level of their forecasts: even where these are calibrated."""
-    bars = histogram(levels, np.linspace(0.0, 1.0, 11), opacity=0.75)
+    bars = histogram(levels, (0.0, 1.0), 10, opacity=0.75)
     expected = level_line(len(levels) / 10.0, "second", 1.3, "6 3")
     axes = Axis("level in the forecast", 0.0, 1.0), Axis("values", low=0.0, grid=True)
     return Chart("Levels of values in their forecasts", [bars, expected], *axes).svg()
