@@ -20,7 +20,7 @@ from posteriori.numerics.stated_shapes import annotations_of, stated_shapes
 from tests.analysis.densities.described_tables import density_of
 from tests.analysis.forecasts.dated_tables import saved_forecasts
 from tests.analysis.groups.grouped_tables import groups_of
-from tests.analysis.saved.test_model_files import ALONE, TARGETS, content_of, forge_content
+from tests.analysis.saved.test_model_files import TARGETS, content_of, fitted, forge_content
 from tests.analysis.saved.test_tree_files import tree_models
 from tests.analysis.segments.segment_tables import segments_of
 from tests.analysis.tables import analysis_of
@@ -54,7 +54,7 @@ def forecasts() -> list[Any]:
 def every_kind() -> Iterator[Any]:
     """Yield a model of every candidate and every command."""
     for (task, name), target in TARGETS.items():
-        yield analysis_of(target, task, *([name] if name in ALONE else [])).table_model(name)
+        yield fitted(target, task, name)
     yield analysis_of("five", "classification").table_model("logistic")
     yield from (groups_of(kind).model for kind in ("blobs", "mixed"))
     yield from (segments_of(kind).model for kind in ("regimes", "mixed", "one category"))
