@@ -15,8 +15,8 @@ import pytest
 from posteriori.analysis import save_model
 from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.saved.object_tree import CLASSES
+from posteriori.analysis.saved.stated_shapes import annotations_of, stated_shapes
 from posteriori.distributions.statistics import Moments
-from posteriori.numerics.stated_shapes import annotations_of, stated_shapes
 from tests.analysis.densities.described_tables import density_of
 from tests.analysis.forecasts.dated_tables import saved_forecasts
 from tests.analysis.groups.grouped_tables import groups_of

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.interpolate import BSpline
 from sklearn.pipeline import Pipeline
 
+from posteriori.analysis.saved.stated_shapes import require_stated_shapes
 from posteriori.distributions.base import Distribution
-from posteriori.numerics.stated_shapes import require_stated_shapes
 
 __all__ = ["CLASSES", "from_tree", "to_tree"]
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from posteriori.numerics.stated_shapes import require_stated_shapes
+from posteriori.analysis.saved.stated_shapes import require_stated_shapes
 from posteriori.numerics.types import Array, IntArray
 
 
