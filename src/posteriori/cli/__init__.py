@@ -238,6 +238,13 @@ def segment(
         typer.Option(help="Save the model of the states to this file.", dir_okay=False),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of where the search begins.", min=0)] = 0,
+    day_first: Annotated[
+        bool | None,
+        typer.Option(
+            "--day-first/--month-first",
+            help="The order of dates such as 01/02/2020, if it is known.",
+        ),
+    ] = None,
     max_rows: Annotated[
         int | None, typer.Option(help="Read no more than so many rows.", min=1)
     ] = None,
@@ -255,7 +262,17 @@ def segment(
 
         run_segment(
             SegmentChoices(
-                data, split_names(columns), time, by, states, html, out, save, seed, max_rows
+                data,
+                split_names(columns),
+                time,
+                by,
+                states,
+                html,
+                out,
+                save,
+                seed,
+                max_rows,
+                day_first,
             )
         )
 
@@ -318,6 +335,13 @@ def forecast(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds after which no model is waited for.", min=0.0)
     ] = None,
+    day_first: Annotated[
+        bool | None,
+        typer.Option(
+            "--day-first/--month-first",
+            help="The order of dates such as 01/02/2020, if it is known.",
+        ),
+    ] = None,
     max_rows: Annotated[
         int | None, typer.Option(help="Read no more than so many rows.", min=1)
     ] = None,
@@ -350,6 +374,7 @@ def forecast(
             "origins": origins,
             "mass": split_names(mass),
             "seed": seed,
+            "day_first": day_first,
         }
         run_forecast(choices, future, options)
 

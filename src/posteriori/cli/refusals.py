@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -80,7 +81,8 @@ def told_errors(command: str = "") -> Iterator[None]:
         with told_compilation(command):
             yield
     except OSError as error:
-        fail(f"{error.filename or 'file'}: {error.strerror or error}")
+        unnamed = "standard output" if error.errno == errno.ENOSPC else "file"
+        fail(f"{error.filename or unnamed}: {error.strerror or error}")
     except (ValueError, MemoryError) as error:
         fail(str(error) or "out of memory")
     except ImportError as error:  # libraries that do not fit into memory are no defect

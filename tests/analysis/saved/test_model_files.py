@@ -324,13 +324,14 @@ def test_parts_of_other_types_are_refused(
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (-2, {"tuple": [1.0]}),
-        (-2, {"tuple": [1, 2]}),
-        (-2, {"tuple": ["low", "high"]}),
-        (-2, [1.0, 2.0]),
-        (-1, {"tuple": ["a", 1]}),
-        (-1, {"tuple": [[]]}),
-        (-1, "levels"),
+        (6, {"tuple": [1.0]}),
+        (6, {"tuple": [1, 2]}),
+        (6, {"tuple": ["low", "high"]}),
+        (6, [1.0, 2.0]),
+        (7, {"tuple": ["a", 1]}),
+        (7, {"tuple": [[]]}),
+        (7, "levels"),
+        (8, {"tuple": [1]}),
     ],
 )
 def test_ranges_and_levels_of_other_types_are_refused(

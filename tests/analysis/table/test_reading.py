@@ -429,3 +429,11 @@ def test_numbers_are_read_to_the_last_bit_and_long_exponents_are_texts(tmp_path)
     np.testing.assert_array_equal(read_table(path).frame["x"], x)
     path.write_text("x\n1.5e+18711912555023299\n2\n")  # ended the process with pandas 2
     assert len(read_table(path).frame) == 2
+
+
+def test_a_closed_standard_input_is_told(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(
+        ValueError, match="standard input is closed: give it a table, or name a file"
+    ):
+        read_table("-")

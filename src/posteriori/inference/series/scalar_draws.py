@@ -112,6 +112,7 @@ def filter_draws(
         Of the states at the first step.
     """
     form, moves, size = chains.form, chains.moves, means.shape[1]
+    _require_fitting(form, variances, means, covs)
     count, lanes, wide = len(variances), -(-len(variances) // LANES) * LANES, (size + 1) * LANES
     states = np.zeros((size, size + 1, lanes))
     states[:, :size, :count], states[:, size, :count] = covs.transpose(1, 2, 0), means.T
@@ -144,6 +145,17 @@ def filter_draws(
     quadratics = (v[seen] ** 2 / f[seen]).sum(axis=0)
     last = states[..., :count].transpose(2, 0, 1)
     return FilteredDraws(v.T, f.T, quadratics, last[:, :, size], last[:, :, :size])
+
+
+def _require_fitting(chain: ScalarChain, variances: Array, means: Array, covs: Array) -> None:
+    """Refuse states and variances of another chain, which compiled loops would not notice."""
+    count, size = len(variances), chain.emission.shape[1]
+    parts = variances.shape[1]
+    apart = means.shape != (count, size) or covs.shape != (count, size, size)
+    if apart or chain.parts.max(initial=0) >= parts:
+        raise ValueError(
+            f"states of shape {means.shape} and {parts} variances are of another form of series"
+        )
 
 
 def _in_lanes(weights: Array, lanes: int) -> Array:
