@@ -31,7 +31,7 @@ from posteriori.inference.trees.grower.nodes import (
     note_split,
     split_rows,
 )
-from posteriori.inference.trees.grower.profiles import Profile, Sums, sum_node, profile_column
+from posteriori.inference.trees.grower.profiles import Profile, Sums, profile_column, sum_node
 from posteriori.inference.trees.grower.splits import NOTHING, best_division
 from posteriori.inference.trees.grower.whole_sums import (
     add_packed,
