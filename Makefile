@@ -35,13 +35,14 @@ define step
 	@{ $(3); } || { printf '\nFAILED: %s (%s). Repeat this step alone with: make %s\n' '$(1)' '$(2)' '$(1)'; exit 1; }
 endef
 
-.PHONY: help demo test mutants test-slow test-blas test-lowest browser lint types layers doctest unit blas bench docs format clean
+.PHONY: help demo test kernels mutants test-slow test-blas test-lowest browser lint types layers doctest unit blas bench docs format clean
 .NOTPARALLEL:
 
 help:
 	@echo 'make demo         install into $(VENV) and compare models of built-in data'
 	@echo 'make test         every check: lint, types, layers, doctest, unit, blas'
 	@echo 'make unit ROOM=x  the tests of room x and of the rooms above it; without ROOM all'
+	@echo 'make kernels      compile the loops of all commands side by side, so that nothing waits for them'
 	@echo 'make test-slow    the long tests: calibration, long samplers, all checks of scikit-learn'
 	@echo 'make mutants      break the source in one place at a time: the tests named beside each must notice'
 	@echo 'make test-blas    the tests under each other set of OpenBLAS kernels that runs here'
@@ -77,6 +78,10 @@ unit: $(VENV)/.dev
 	@find .cache/numba -type f -atime +7 -delete 2>/dev/null || true
 	$(call step,unit,pytest without the slow tests$(if $(ROOM), of $(ROOM) and the rooms above it),paths=$$($(BIN)/python tools/rooms.py $(ROOM)) && $(PYTEST) -m 'not slow' --room-budget 30 $$paths)
 
+# Not a part of unit: two workers never compile the same, so that compiling beforehand saves nothing.
+kernels: $(VENV)/.core
+	$(call step,kernels,compile loops side by side,$(BIN)/posteriori warm --jobs 2)
+
 mutants: $(VENV)/.dev
 	$(call step,mutants,errors of one line that the tests must notice,$(BIN)/python tools/mutants.py)
 
@@ -95,9 +100,10 @@ test-lowest: $(LOWEST)/.dev
 browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq -y chromium; } || echo 'There is no browser. Install one (Debian and Ubuntu: apt install chromium).'
 
-# pytest's exit status 5 says that no test is marked slow.
+# Laws that are tried on drawn examples are tried on eight times as many.
+test-slow: export HYPOTHESIS_PROFILE := thorough
 test-slow: $(VENV)/.dev browser
-	$(call step,test-slow,pytest: the slow tests,$(PYTEST) -m slow || [ $$? -eq 5 ])
+	$(call step,test-slow,pytest: the slow tests,$(PYTEST) -m 'slow or hypothesis')
 
 bench: $(VENV)/.bench
 	$(call step,bench,benchmarks,for file in bench/bench_*.py; do echo "-- $$file"; $(BIN)/python "$$file" || exit 1; done)

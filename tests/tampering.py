@@ -106,3 +106,61 @@ def _nearby(rng: np.random.Generator, value: Any) -> Any:
     if isinstance(value, str):
         return value[: int(rng.integers(len(value) + 1))] + "x" * int(rng.integers(2))
     return list(value)[::-1] if isinstance(value, list) else {}
+
+
+def reshaped(rng: np.random.Generator, content: bytes) -> bytes:
+    """Return a file whose checksum is right, with arrays turned round, cut, grown, exchanged or recoded."""
+    title, _, text, numbers = content.split(b"\n", 3)
+    tree = json.loads(text)
+    nodes = [node for node in _mappings(tree) if "array" in node]
+    arrays = _arrays_of(nodes, numbers)
+    for _ in range(int(rng.integers(1, 3))):
+        first, second = (int(place) for place in rng.integers(len(arrays), size=2))
+        kind = int(rng.integers(6))
+        if kind == 0:
+            arrays[first], arrays[second] = arrays[second], arrays[first]
+        else:
+            arrays[first] = _reshape(rng, kind, arrays[first])
+    for node, array in zip(nodes, arrays, strict=True):
+        node["array"], node["shape"] = array.dtype.str, list(array.shape)
+    blocks = [array.tobytes() for array in arrays]
+    padded = b"".join(block + b"\0" * (-len(block) % 8) for block in blocks)
+    body = json.dumps(tree).encode() + b"\n" + padded
+    return b"\n".join([title, hashlib.sha256(body).hexdigest().encode(), body])
+
+
+def _reshape(rng: np.random.Generator, kind: int, array: Any) -> Any:
+    """Turn an array round, cut it, make it longer, read its bytes otherwise, or change an entry."""
+    axis = int(rng.integers(array.ndim)) if array.ndim else 0
+    if kind == 1:
+        return array.reshape(array.shape[::-1] if array.ndim > 1 else (1, -1))
+    if kind == 2 and array.ndim:
+        return np.delete(array, slice(int(rng.integers(array.shape[axis] + 1)), None), axis)
+    if kind == 3 and array.ndim:
+        return np.concatenate([array, array], axis)
+    if kind == 4 and array.dtype.itemsize == 8:
+        return array.view("<i8" if array.dtype.kind == "f" else "<f8")
+    changed = array.copy().ravel()
+    extremes = (-1, 2**31 - 1, 7) if array.dtype.kind == "i" else (-1.0, np.nan, 1e308)
+    if changed.size:
+        changed[int(rng.integers(changed.size))] = extremes[int(rng.integers(3))]
+    return changed.reshape(array.shape)
+
+
+def _mappings(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield all mappings of a tree in the order in which their arrays are read."""
+    if isinstance(tree, dict):
+        yield tree
+    for item in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(item, (list, dict)):
+            yield from _mappings(item)
+
+
+def _arrays_of(nodes: list[dict[str, Any]], numbers: bytes) -> list[Any]:
+    arrays, place = [], 0
+    for node in nodes:
+        count = int(np.prod(node["shape"], dtype=np.int64))
+        array = np.frombuffer(numbers, node["array"], count, place).reshape(node["shape"])
+        arrays.append(array)
+        place += array.nbytes + -array.nbytes % 8
+    return arrays

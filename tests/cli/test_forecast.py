@@ -106,3 +106,18 @@ def test_every_option_is_a_keyword() -> None:
 
     apart = {"data", "out", "html", "save", "max_rows"}
     assert set(signature(command).parameters) - apart <= set(signature(forecast).parameters)
+
+
+def test_the_order_of_dates_is_an_option(tmp_path: Path) -> None:
+    rows = [f"01/{month:02d}/2017,{month % 3}" for month in range(1, 13)]
+    (tmp_path / "t.csv").write_text("t,y\n" + "\n".join(rows))
+    asked = ("forecast", tmp_path / "t.csv", "--time", "t", "--value", "y", "--models", "walk")
+    said = {
+        option: " ".join(run(*asked, "--origins", 0, *option.split()).output.split())
+        for option in ("", "--day-first", "--month-first")
+    }
+    assert "day first would fit as well" in said[""]
+    assert "12 days from 2017-01-01 to 2017-01-12" in said[""]
+    assert "12 days from 2017-01-01 to 2017-01-12" in said["--month-first"]
+    assert "12 months from 2017-01 to 2017-12" in said["--day-first"]
+    assert "would fit" not in said["--day-first"] + said["--month-first"]

@@ -105,3 +105,27 @@ def test_errors_are_a_line(rain, tmp_path, arguments, message):
     assert done.stderr.startswith("posteriori: ")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) <= 2
+
+
+def test_a_grid_that_no_machine_has_room_for_is_shown_and_refused(tmp_path):
+    """A grid of 70 × 70 has cliques of 70 variables and more."""
+    n = 70
+    lines = [
+        f"variable x{i}_{j} {{ type discrete [ 2 ] {{ a, b }}; }}"
+        for i in range(n)
+        for j in range(n)
+    ]
+    for i in range(n):
+        for j in range(n):
+            parents = [f"x{i - 1}_{j}"] * (i > 0) + [f"x{i}_{j - 1}"] * (j > 0)
+            given = f" | {', '.join(parents)}" if parents else ""
+            lines.append(f"probability ( x{i}_{j}{given} ) {{ default 0.3, 0.7; }}")
+    path = tmp_path / "grid.bif"
+    path.write_text("\n".join(lines))
+    shown = run("show", path)
+    assert shown.exit_code == 0, shown.output
+    assert "all marginals: an exact answer needs tables of more than 1.15e+18 cells" in shown.output
+    asked = run("query", path, "x69_69")
+    assert asked.exit_code == 1
+    assert "an exact answer needs tables of more than" in asked.output
+    assert "Observe more variables" in asked.output

@@ -100,3 +100,14 @@ def test_nothing_is_written_after_an_interrupt(
     assert done.exit_code == 130
     assert done.stderr.endswith("posteriori: stopped by Ctrl-C: nothing was written\n")
     assert not any(path.exists() for path in written)
+
+
+def test_the_order_of_dates_is_told_and_an_option(tmp_path: Path) -> None:
+    dates = pd.date_range("2017-01-01", periods=40, freq="MS")
+    firsts = pd.DataFrame({"t": dates.strftime("%d/%m/%Y"), "y": np.arange(40) % 7 + 0.5})
+    firsts.to_csv(tmp_path / "t.csv", index=False)
+    said = " ".join(run("segment", tmp_path / "t.csv", "--states", 1).output.split())
+    assert "'t': dates are read day first; steps are equal in that order" in said
+    assert "gap" not in said
+    asked = run("segment", tmp_path / "t.csv", "--states", 1, "--month-first")
+    assert "3 long gaps" in " ".join(asked.output.split())

@@ -320,3 +320,9 @@ def test_wrong_models_and_weights_are_refused():
         )
     with pytest.raises(TypeError, match="RidgeClassifier cannot say how probable a class is"):
         BaggingClassifier(RidgeClassifier()).fit(*labels())
+
+
+@pytest.mark.parametrize("wrong", [None, "tree", DecisionTreeClassifier])
+def test_what_is_no_estimator_is_named(wrong):
+    with pytest.raises(TypeError, match="estimator must be an estimator, with fit and get_params"):
+        BaggingClassifier(wrong).fit(np.zeros((4, 1)), [0, 1, 0, 1])

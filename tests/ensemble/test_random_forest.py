@@ -272,3 +272,9 @@ def test_a_forest_takes_few_bytes_a_node_however_many_classes():
     nodes = [array for array in model.trees_.arrays if len(array) == len(model.trees_.column)]
     size = sum(array.nbytes for array in [*nodes, model._places, model.values_])
     assert size / len(model.trees_.column) < 60  # beside 320 for a share of each class
+
+
+def test_without_rows_that_a_tree_has_left_out_intervals_are_infinite():
+    unknown = np.full(2, np.nan)
+    found = jackknife_interval(np.ones((3, 1)), unknown, np.ones(2), np.zeros(1, dtype=int), 0.9)
+    np.testing.assert_array_equal(found, [[-np.inf] * 3, [np.inf] * 3])

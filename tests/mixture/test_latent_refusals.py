@@ -202,3 +202,10 @@ def test_interruption_keeps_the_best_so_far(monkeypatch, n_init, call):
     assert not model.converged_
     assert len(calls) < 8  # what is kept is seen once more
     np.testing.assert_allclose(model.predict_proba(COUNTS).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("x", [np.zeros((10, 3)), np.ones((10, 1)), np.zeros((1, 2))])
+def test_tables_of_one_symbol_are_learned(x):
+    model = LatentClasses(2, "table", random_state=0).fit(x)
+    np.testing.assert_allclose(model.predict_proba(x).sum(axis=1), 1.0)
+    assert np.isfinite(float(model.log_evidence_))

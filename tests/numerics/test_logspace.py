@@ -98,3 +98,8 @@ def test_softmax_takes_an_axis_and_exact_zeros():
     x = np.array([[0.0, -np.inf], [np.log(3.0), 0.0]])
     np.testing.assert_allclose(softmax(x, axis=0), [[0.25, 0.0], [0.75, 1.0]], rtol=1e-15)
     np.testing.assert_allclose(softmax(x), [[1.0, 0.0], [0.75, 0.25]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("size", [0.0, -1e200, 1e17])
+def test_log_softmax_adds_up_to_one_however_large_its_terms(size):
+    np.testing.assert_allclose(np.exp(log_softmax([size, size])).sum(), 1.0, rtol=1e-15)

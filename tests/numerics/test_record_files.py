@@ -27,8 +27,9 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch) -> None
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as refused:
         write_whole(path, b"new")
+    assert refused.value.filename == str(path)
     assert path.read_text(encoding="utf-8") == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["a.html"]
 
@@ -37,6 +38,29 @@ def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
     write_whole(tmp_path / "ours", b"")
     (tmp_path / "theirs").write_bytes(b"")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "theirs").stat().st_mode
+
+
+@pytest.mark.parametrize("platform", ["linux", "other"])
+def test_permissions_are_set_without_touching_the_mask_of_the_process(
+    tmp_path: Path, monkeypatch, platform: str
+) -> None:
+    """The mask belongs to all threads: what others write meanwhile would be open to everybody."""
+    before = os.umask(0o027)
+    monkeypatch.setattr(sys, "platform", platform)
+    try:
+        with monkeypatch.context() as patch:
+            patch.delattr(os, "umask")
+            write_whole(tmp_path / "ours", b"")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "ours").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_a_full_device_is_named() -> None:
+    with pytest.raises(OSError, match="No space left") as full:
+        write_whole("/dev/full", b"content")
+    assert full.value.filename == "/dev/full"
 
 
 def test_a_replaced_file_hands_on_its_permissions(tmp_path: Path) -> None:

@@ -241,3 +241,8 @@ def test_a_closed_form_is_not_told_by_some():
     np.testing.assert_array_equal(held.pointwise, model.leave_one_out_log_density(x, y))
     elpd, _ = waic(model.log_likelihood_draws(x, y, 1000, 0))
     assert held.waic == pytest.approx(elpd.sum(), abs=0.5)
+
+
+def test_what_is_no_estimator_is_named():
+    with pytest.raises(TypeError, match="estimator must be an estimator"):
+        held_out_density("a", np.zeros((4, 1)), np.arange(4.0))

@@ -164,3 +164,13 @@ def test_refused(case):
     model = HiddenMarkovClassifier(1, n_init=1, max_iter=3, tol=1.0).set_params(**options)
     with pytest.raises(ValueError, match=message):
         model.fit(X, labels or y)
+
+
+@pytest.mark.parametrize("training", ["generative", "discriminative"])
+def test_probabilities_of_far_rows_add_up_to_one(training):
+    """Log densities near −10²⁰⁰ are the same for both classes: none is more probable."""
+    X = sequences(0, "normal")[0][:8]
+    model = HiddenMarkovClassifier(1, "normal", training, random_state=0)
+    model.fit([*X, *X], [0] * 8 + [1] * 8)
+    far = [np.full_like(X[0], 1e100), np.full_like(X[0], -1e100)]
+    np.testing.assert_allclose(model.predict_proba(far), 0.5)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from posteriori.sequence import HiddenMarkovModel
+from posteriori.sequence import HiddenMarkovModel, LinearDynamicalSystem
 from tests.scikit_learn_checks import every_check
 
 ESTIMATORS = [
@@ -166,3 +167,9 @@ def test_arrays_of_one_axis_are_sequences_of_one_column():
 def test_rows_of_different_lengths_are_refused_with_the_remedy():
     with pytest.raises(ValueError, match=r"rows of different lengths \(2 to 3\).*as arrays"):
         HiddenMarkovModel(2, "categorical").fit([[0, 1, 1], [0, 1]])
+
+
+@pytest.mark.parametrize("estimator", [HiddenMarkovModel(2), LinearDynamicalSystem(2)])
+def test_sparse_rows_are_refused_in_our_words(estimator):
+    with pytest.raises(TypeError, match=r"sparse data are not supported: give X\.toarray\(\)"):
+        estimator.fit(csr_array(np.eye(6)))

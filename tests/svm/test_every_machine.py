@@ -281,3 +281,11 @@ def test_passes_that_do_not_suffice_warn():
         LinearSupportVector(tol=1e-12, max_iter=2, random_state=0, intercept="penalised").fit(
             x, latent > 1
         )
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_rows_whose_squares_overflow_are_refused(form):
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    x[3, 1] = 1e160
+    with pytest.raises(ValueError, match=r"X must lie within ±1e\+150, got 1e\+160"):
+        LinearSupportVector().fit(form(x), np.arange(30) % 2)

@@ -58,7 +58,7 @@ def demo(
 ) -> None:
     """Compare models of built-in data and write a report with figures."""
     require_place(html)
-    with told_errors():
+    with told_errors("demo"):
         from posteriori.cli.demo import run_demo
 
         run_demo(html, seed)
@@ -113,6 +113,10 @@ def compare(
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print how long each model took.")
     ] = False,
+    thorough: Annotated[
+        bool,
+        typer.Option("--thorough", help="Try costly models too, and find evidences of all."),
+    ] = False,
 ) -> None:
     """Find out which model a table supports, how surely, and what it predicts.
 
@@ -129,7 +133,7 @@ def compare(
         )
     if models is not None and not split_names(models):
         fail("--models names no model; leave it out to try all that suit")
-    with told_errors():
+    with told_errors("compare"):
         from posteriori.cli.compare import Choices, run_compare
 
         choices = Choices(
@@ -147,6 +151,7 @@ def compare(
             loss,
             details,
             verbose,
+            thorough,
         )
         run_compare(choices)
 
@@ -190,7 +195,7 @@ def cluster(
     for path in (html, out, save):
         require_place(path)
     require_different((html, out, save), (data,))
-    with told_errors():
+    with told_errors("cluster"):
         from posteriori.cli.cluster import ClusterChoices, run_cluster
 
         run_cluster(
@@ -233,6 +238,13 @@ def segment(
         typer.Option(help="Save the model of the states to this file.", dir_okay=False),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of where the search begins.", min=0)] = 0,
+    day_first: Annotated[
+        bool | None,
+        typer.Option(
+            "--day-first/--month-first",
+            help="The order of dates such as 01/02/2020, if it is known.",
+        ),
+    ] = None,
     max_rows: Annotated[
         int | None, typer.Option(help="Read no more than so many rows.", min=1)
     ] = None,
@@ -245,12 +257,22 @@ def segment(
     for path in (html, out, save):
         require_place(path)
     require_different((html, out, save), (data,))
-    with told_errors():
+    with told_errors("segment"):
         from posteriori.cli.segment import SegmentChoices, run_segment
 
         run_segment(
             SegmentChoices(
-                data, split_names(columns), time, by, states, html, out, save, seed, max_rows
+                data,
+                split_names(columns),
+                time,
+                by,
+                states,
+                html,
+                out,
+                save,
+                seed,
+                max_rows,
+                day_first,
             )
         )
 
@@ -313,6 +335,13 @@ def forecast(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds after which no model is waited for.", min=0.0)
     ] = None,
+    day_first: Annotated[
+        bool | None,
+        typer.Option(
+            "--day-first/--month-first",
+            help="The order of dates such as 01/02/2020, if it is known.",
+        ),
+    ] = None,
     max_rows: Annotated[
         int | None, typer.Option(help="Read no more than so many rows.", min=1)
     ] = None,
@@ -330,7 +359,7 @@ def forecast(
     require_different((html, out, save), (data, *([future] if future else [])))
     if models is not None and not split_names(models):
         fail("--models names no model; leave it out to try all that suit")
-    with told_errors():
+    with told_errors("forecast"):
         from posteriori.cli.forecast import ForecastChoices, run_forecast
 
         choices = ForecastChoices(data, time, value, html, out, save, max_rows, jobs, time_limit)
@@ -345,6 +374,7 @@ def forecast(
             "origins": origins,
             "mass": split_names(mass),
             "seed": seed,
+            "day_first": day_first,
         }
         run_forecast(choices, future, options)
 
@@ -382,6 +412,23 @@ def show(
         run_show(model)
 
 
+@app.command()
+def warm(
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes; all processors by default.", min=1)
+    ] = None,
+) -> None:
+    """Compile all loops now, so that no later command waits for it: for images, and before a demonstration.
+
+    Machine code is kept in the user's cache folder, or in the one that NUMBA_CACHE_DIR names, for this
+    version and this kind of processor.
+    """
+    with told_errors():
+        from posteriori.cli.warm import run_warm
+
+        run_warm(jobs)
+
+
 network = typer.Typer(
     help="Ask Bayesian networks in files: BIF, XMLBIF or UAI, also packed as .gz.",
     no_args_is_help=True,
@@ -397,7 +444,7 @@ def query(
 ) -> None:
     """Answer a question exactly: a line for each state."""
     require_file(file)
-    with told_errors():
+    with told_errors("query"):
         from posteriori.cli.network import run_query
 
         run_query(file, question, as_json=json)
@@ -418,7 +465,7 @@ def draw(
     require_file(file)
     require_place(out)
     require_different((out,), (file,))
-    with told_errors():
+    with told_errors("draw"):
         from posteriori.cli.network import run_draw
 
         run_draw(file, given, out)

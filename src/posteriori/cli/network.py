@@ -54,11 +54,19 @@ def run_draw(path: Path, given: str, out: Path | None) -> None:
     typer.echo(f"drawing written to {out}")
 
 
+def _plan_words(bn: BayesianNetwork) -> str:
+    """Say what all marginals take, also of networks that no machine has room for."""
+    try:
+        return f"all marginals by {bn.plan()}"
+    except MemoryError as refused:
+        return f"all marginals: {refused}"
+
+
 def run_show_network(path: Path) -> None:
     """Print what a file holds, and what exact answers take."""
     bn = BayesianNetwork.read(path)
     typer.echo(plain(f"{len(bn.names)} variables, {bn.n_parameters:,} parameters"))
-    typer.echo(plain(f"all marginals by {bn.plan()}"))
+    typer.echo(plain(_plan_words(bn)))
     width = max(map(len, bn.names))
     for name in bn.names:
         states = ", ".join(map(str, bn.labels[name]))

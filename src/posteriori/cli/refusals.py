@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -72,12 +73,16 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def told_errors() -> Iterator[None]:
-    """Load what is heavy and run, and tell what goes wrong in a line instead of a traceback."""
+def told_errors(command: str = "") -> Iterator[None]:
+    """Load what is heavy and run; tell that loops are compiled, and what goes wrong in a line without a traceback."""
     try:
-        yield
+        from posteriori.cli.compiling import told_compilation
+
+        with told_compilation(command):
+            yield
     except OSError as error:
-        fail(f"{error.filename or 'file'}: {error.strerror or error}")
+        unnamed = "standard output" if error.errno == errno.ENOSPC else "file"
+        fail(f"{error.filename or unnamed}: {error.strerror or error}")
     except (ValueError, MemoryError) as error:
         fail(str(error) or "out of memory")
     except ImportError as error:  # libraries that do not fit into memory are no defect

@@ -33,6 +33,7 @@ class SegmentChoices(NamedTuple):
     save: Path | None = None
     seed: int = 0
     max_rows: int | None = None
+    day_first: bool | None = None
 
 
 def run_segment(choices: SegmentChoices) -> None:
@@ -91,6 +92,7 @@ def _segment_with_progress(
             by=choices.by,
             states=states,
             seed=choices.seed,
+            day_first=choices.day_first,
             on_tried=show,
         )
 

@@ -22,7 +22,12 @@ from posteriori.estimators.combined_models import MeanOfModels, Member, VotesOfM
 from posteriori.estimators.contract import predictive_of, states_distributions
 from posteriori.estimators.estimator_rows import check_gappy_inputs, check_inputs, check_rows
 from posteriori.estimators.labelled_rows import check_labelled_rows
-from posteriori.estimators.parameters import AT_LEAST_ONE, check_parameters, one_of
+from posteriori.estimators.parameters import (
+    AT_LEAST_ONE,
+    check_parameters,
+    one_of,
+    require_estimator,
+)
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.types import Array
 
@@ -41,6 +46,7 @@ class _Bagging(BaseEstimator):
 
     def _check(self) -> None:
         check_parameters(self)
+        require_estimator("estimator", self.estimator)
         if is_classifier(self.estimator) != is_classifier(self):
             what = "classifier" if is_classifier(self.estimator) else "regression"
             raise TypeError(

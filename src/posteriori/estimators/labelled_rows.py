@@ -38,7 +38,7 @@ class LabelledRows(NamedTuple):
     Attributes
     ----------
     x : (N, D)
-    codes : (N,)
+    codes : (N,) of int < K
         Place of each row's class among the classes.
     classes : (K,)
         Sorted labels; K >= 2.

@@ -20,6 +20,7 @@ __all__ = [
     "check_parameters",
     "one_of",
     "or_none",
+    "require_estimator",
 ]
 
 
@@ -107,3 +108,16 @@ def check_parameters(estimator: Any) -> None:
         value = getattr(estimator, name)
         if not constraint.allows(value):
             raise ValueError(f"{name} must {constraint.words}, got {value!r}{constraint.remedy}")
+
+
+def require_estimator(name: str, value: Any) -> None:
+    """Refuse what cannot be fitted.
+
+    Examples
+    --------
+    >>> require_estimator("estimator", None)
+    Traceback (most recent call last):
+    TypeError: estimator must be an estimator, with fit and get_params; got None
+    """
+    if isinstance(value, type) or not (hasattr(value, "fit") and hasattr(value, "get_params")):
+        raise TypeError(f"{name} must be an estimator, with fit and get_params; got {value!r}")

@@ -268,6 +268,11 @@ class BayesianNetwork(NetworkValue):
         ----------
         given : str, mapping or iterable of str, optional
             States, as for :meth:`marginals`; or names alone, since states do not matter here.
+
+        Raises
+        ------
+        MemoryError
+            When no machine has room for the tables.
         """
         if isinstance(given, Mapping) or (isinstance(given, str) and "=" in given):
             names: Iterable[str] = parse_assignment(given, self.labels)

@@ -20,12 +20,15 @@ from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 
-from posteriori.numerics.machine_code.kernel_cache import KernelCache, describe_function
+from posteriori.numerics.machine_code.kernel_cache import describe_function
+from posteriori.numerics.machine_code.kernel_compilers import compile_loop
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
+    "STAYS_PLAIN",
     "as_kernel_indices",
     "as_kernel_input",
+    "compile_at_once",
     "integers",
     "kernel",
     "largest",
@@ -47,14 +50,16 @@ _LEAST = 3e-8
 _OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 #: Without Python's lock, and without references that are counted.
 _BESIDE: dict[str, Any] = {"nogil": True, "_nrt": False}
-#: What only compiled functions call needs no code that Python could call.
-_PART: dict[str, Any] = {**_BESIDE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+#: What only compiled functions call needs no code that Python could call …
+_PART: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+#: … and makes no arrays.
+_BARE_PART: dict[str, Any] = {**_BESIDE, **_PART}
 #: Options of Numba by who calls a kernel …
 _CALLED: dict[str, dict[str, Any]] = {
-    "python": {},
-    "kernels": _PART,
-    "inlined": {"forceinline": True, **_PART},
-    "written out": {"inline": "always", **_PART},
+    "python": {"no_cfunc_wrapper": True},
+    "kernels": _BARE_PART,
+    "inlined": {"forceinline": True, **_BARE_PART},
+    "written out": {"inline": "always", **_BARE_PART},
 }
 #: … and by how it may round sums.
 _SUMS: dict[str, dict[str, Any]] = {
@@ -63,7 +68,9 @@ _SUMS: dict[str, dict[str, Any]] = {
     "free": {"fastmath": {"reassoc", "contract"}},
 }
 #: Whether nothing is compiled: to look into loops with a debugger.
-_STAYS_PLAIN = os.environ.get("POSTERIORI_NO_COMPILE", "0") not in ("", "0")
+STAYS_PLAIN = os.environ.get("POSTERIORI_NO_COMPILE", "0") not in ("", "0")
+#: Whether loops are compiled before that pays.
+_hurries = False
 #: From this many series on, NumPy's steps over all of them are faster than a loop over each.
 _MANY = 16
 
@@ -138,9 +145,9 @@ class _CompiledOnUse:
     @cached_property
     def _machine_code(self) -> Callable[..., object]:
         function = self.__wrapped__
-        if _STAYS_PLAIN:
+        if STAYS_PLAIN:
             return cast(Callable[..., object], function)
-        made = _compiled_on_disk(function, self._made_of, **self._options)
+        made = compile_loop(function, self._made_of, **self._options)
         scope = function.__globals__  # where the compiler looks up what the function calls
         for name in function.__code__.co_names:
             part = scope.get(name)
@@ -234,6 +241,12 @@ def run(
     return answer
 
 
+def compile_at_once() -> None:
+    """Compile every kernel when it is first called, however little there is to do: to fill the cache."""
+    global _hurries
+    _hurries = True
+
+
 def _run_plain(body: Callable[..., Any], arguments: Sequence[Any], series: Sequence[Array]) -> Any:
     many = max(map(len, series), default=0)
     lists = [_as_lists(a) for a in (arguments if many >= _MANY else (*arguments, *series))]
@@ -308,10 +321,12 @@ def _pays(body: object, work: float) -> bool:
     done, seconds = _spent[body]
     expected = work * max(_LEAST, seconds / done if done else 0.0)
     everywhere = sum(s for _, s in _spent.values())
-    pays = (
-        not _STAYS_PLAIN
-        and seconds + expected > _LOAD
-        and ("numba" in sys.modules or everywhere + expected > _IMPORT + _LOAD)
+    pays = not STAYS_PLAIN and (
+        _hurries
+        or (
+            seconds + expected > _LOAD
+            and ("numba" in sys.modules or everywhere + expected > _IMPORT + _LOAD)
+        )
     )
     if pays:
         _spent[body] = 1.0, math.inf
@@ -321,28 +336,16 @@ def _pays(body: object, work: float) -> bool:
 @cache
 def _machine_code(body: FunctionType) -> Callable[..., Any]:
     options = _BESIDE if body in _bare else {}
-    return _compiled_on_disk(_with_parts(body), _describe_plain(body), **_OPTIONS, **options)
-
-
-def _compiled_on_disk(function: Any, made_of: str, **options: Any) -> Callable[..., Any]:
-    """Compile a function and keep the code."""
-    from numba import njit
-
-    made: Any = njit(**options)(function)
-    if hasattr(made, "_cache"):  # otherwise the compiler is off
-        made._cache = KernelCache(function, made_of)
-        made._made_of = made_of
-    return cast(Callable[..., Any], made)
+    made_of = _describe_plain(body)
+    return compile_loop(_with_parts(body), made_of, no_cfunc_wrapper=True, **_OPTIONS, **options)
 
 
 @cache
 def _part(function: FunctionType) -> Callable[..., Any]:
     """Compile what a loop calls: into its machine code, as arrays are costly to hand over."""
-    from numba import njit
-
-    options = _PART if function in _bare else {}
-    made = njit(forceinline=True, **_OPTIONS, **options)(_with_parts(function))
-    return cast(Callable[..., Any], made)
+    options = _BARE_PART if function in _bare else _PART
+    made_of = _describe_plain(function)
+    return compile_loop(_with_parts(function), made_of, forceinline=True, **_OPTIONS, **options)
 
 
 def _with_parts(function: FunctionType) -> FunctionType:

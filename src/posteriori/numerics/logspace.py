@@ -80,6 +80,7 @@ def softmax(x: ArrayLike, axis: int = -1) -> Array:
 def log_softmax(x: ArrayLike, axis: int = -1) -> Array:
     """Subtract the log-sum-exp: ``x`` becomes normalised log probabilities."""
     x = np.asarray(x, dtype=np.float64)
+    x = x - _finite_maximum(x, axis)  # else the sum could round away what is added to a large one
     return x - log_sum_exp(x, axis, keepdims=True)
 
 

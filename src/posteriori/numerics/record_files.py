@@ -111,24 +111,35 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     Raises
     ------
     OSError
-        When the place cannot be written, or links lead in a circle.
+        When the place cannot be written, or links lead in a circle; with the name of the file, also where
+        its disk is full.
     """
+    try:
+        _write(path, content)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+
+
+def _write(path: str | os.PathLike[str], content: bytes) -> None:
     status = _status(path)
     if status is not None and not stat.S_ISREG(status.st_mode):
         with open(path, "wb") as file:  # a folder raises what it should
             file.write(content)
         return
-    mode = 0o666 & ~_umask() if status is None else stat.S_IMODE(status.st_mode)
     place = Path(os.path.realpath(path))
     if not place.parent.exists():  # and not a draft that nobody asked for
         raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(place.parent))
     draft = place.parent / f".{place.name[:_NAME_PART]}.{secrets.token_hex(4)}.tmp"
     try:
-        with _open_draft(draft) as file:
+        with _open_draft(draft, 0o666 if status is None else 0o600) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-            os.chmod(file.fileno() if os.chmod in os.supports_fd else draft, mode)
+            if status is not None:
+                mode = stat.S_IMODE(status.st_mode)
+                os.chmod(file.fileno() if os.chmod in os.supports_fd else draft, mode)
             if not draft.exists():  # only now has the content a name
                 os.link(f"/proc/self/fd/{file.fileno()}", draft, src_dir_fd=file.fileno())
         os.replace(draft, place)
@@ -137,12 +148,15 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         raise
 
 
-def _open_draft(draft: Path) -> IO[bytes]:
-    """Open a file in the folder of a draft: without a name where that can be given later (Linux)."""
+def _open_draft(draft: Path, mode: int) -> IO[bytes]:
+    """Open a file in the folder of a draft: without a name where that can be given later (Linux).
+
+    The system takes from ``mode`` what the user's mask says; nobody else has to know the mask.
+    """
     if sys.platform == "linux" and os.path.isdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # not all file systems have files without a name
-            return os.fdopen(os.open(draft.parent, os.O_TMPFILE | os.O_WRONLY, 0o600), "wb")
-    return os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
+            return os.fdopen(os.open(draft.parent, os.O_TMPFILE | os.O_WRONLY, mode), "wb")
+    return os.fdopen(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb")
 
 
 def _status(path: str | os.PathLike[str]) -> os.stat_result | None:
@@ -151,9 +165,3 @@ def _status(path: str | os.PathLike[str]) -> os.stat_result | None:
         return os.stat(path)
     except FileNotFoundError:
         return None
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

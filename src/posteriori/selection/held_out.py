@@ -24,6 +24,7 @@ from posteriori.estimators.contract import (
     offers,
     predictive_of,
 )
+from posteriori.estimators.parameters import require_estimator
 from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.types import Array
 from posteriori.selection.cross_validation import (
@@ -125,6 +126,7 @@ def held_out_density(
     being left out is told by regression on their densities under 50 draws (after M. Magnusson et al.,
     "Bayesian leave-one-out cross-validation for large data", 2019).
     """
+    require_estimator("estimator", estimator)
     classes = is_classifier(estimator)
     targets = column_or_1d(np.asarray(y), dtype=None if classes else np.float64)
     X = X if hasattr(X, "shape") else np.asarray(X)

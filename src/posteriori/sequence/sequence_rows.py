@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from posteriori.distributions.labels import encode_labels
@@ -75,7 +76,11 @@ def join_sequences(X: Any, lengths: Any = None) -> SequenceTable:
     ------
     ValueError
         When lengths do not add up, a sequence is empty, or sequences have different columns.
+    TypeError
+        When rows are sparse.
     """
+    if issparse(X):
+        raise TypeError("sparse data are not supported: give X.toarray()")
     if not is_list_of_sequences(X):
         _refuse_ragged(X)
         rows = len(X) if hasattr(X, "__len__") else 0

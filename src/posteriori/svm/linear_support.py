@@ -24,6 +24,7 @@ from posteriori.inference.margins.dual_coordinates import (
 )
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import require_squares
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["LinearSupportVector"]
@@ -108,6 +109,8 @@ class LinearSupportVector(ClassifierMixin, BaseEstimator):
         """
         check_parameters(self)
         rows, x = self._check(X, y, sample_weight)
+        values: Any = x
+        require_squares("X", values.data if issparse(x) else values)
         weight = np.ones(len(rows.codes)) if rows.frequency is None else rows.frequency
         sides = _sides(rows)
         rng = as_generator(self.random_state)

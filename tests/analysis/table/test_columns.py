@@ -16,7 +16,6 @@ from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.values import (
     are_whole_days,
     dates_of,
-    read_dates,
     read_truths,
     years_of,
 )
@@ -78,26 +77,6 @@ def test_texts_that_are_no_numbers(texts):
 
 
 @pytest.mark.parametrize(
-    ("texts", "style", "years"),
-    [
-        (["2000-01-01", "2001-01-01"], "year first", [2000.0, 2000.0 + 366 / 365.2425]),
-        (["13.02.2000", "01.02.2000"], "day first", [2000 + 43 / 365.2425, 2000 + 31 / 365.2425]),
-        (["02/13/2000", "02/01/2000"], "month first", [2000 + 43 / 365.2425, 2000 + 31 / 365.2425]),
-        (["2000-01-01T12:00:00Z"], "year first", [2000 + 0.5 / 365.2425]),
-        (["01 February 2000", "1-Jan-00"], "month in words", [2000 + 31 / 365.2425, 2000.0]),
-        (["01/02/2000", "02/01/2000"], "month first", [2000 + 1 / 365.2425, 2000 + 31 / 365.2425]),
-        (["01.02.2000", "02.01.2000"], "day first", [2000 + 31 / 365.2425, 2000 + 1 / 365.2425]),
-        (["Jan 1, 2000", "Feb 1, 2000"], "month in words", [2000.0, 2000 + 31 / 365.2425]),
-    ],
-)
-def test_dates_in_texts(texts, style, years):
-    found = read_dates(texts)
-    assert found is not None
-    assert found.style == style
-    np.testing.assert_allclose(found.values, years, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
     ("texts", "remark"),
     [
         (["$3", "€ 4", "5%"], "the sign $ is left out"),
@@ -143,32 +122,6 @@ def test_units_are_part_of_the_style():
 
 
 @pytest.mark.parametrize(
-    ("texts", "remark"),
-    [
-        (
-            ["04/03/2020", "03/03/2020"],
-            "day first would fit as well: if '04/03/2020' means 2020-03-04, write the dates like that",
-        ),
-        (
-            ["04.03.20"],
-            "month first would fit as well: if '04.03.20' means 2020-04-03, write the dates like that",
-        ),
-        (
-            ["13/01/2020", "01/13/2020"],
-            "'13/01/2020' has the day first, '01/13/2020' the month: write all of them year first",
-        ),
-    ],
-)
-def test_dates_that_can_be_read_in_two_ways_are_said(texts, remark):
-    assert read_dates(texts).remarks == (remark,)
-
-
-@pytest.mark.parametrize("texts", [["13/01/2020", "04/03/2020"], ["03/03/2020"], ["2020-03-04"]])
-def test_dates_that_can_be_read_in_one_way_need_no_remark(texts):
-    assert read_dates(texts).remarks == ()
-
-
-@pytest.mark.parametrize(
     ("times", "whole_days"),
     [
         (["2024-02-29", "1899-12-31", "2262-01-01"], True),
@@ -192,12 +145,6 @@ def test_years_beyond_the_reach_of_nanoseconds():
 def test_years_beyond_the_calendar_are_no_dates():
     found = dates_of(np.array([np.nan, np.inf, -3.0, 1e300, 2000.0]), whole_days=True)
     np.testing.assert_array_equal(np.isnat(found), [True, True, True, True, False])
-
-
-@pytest.mark.parametrize("texts", [["1-2"], ["Room 12"], ["3.14"], ["abc"], ["99/99/2000", "x"]])
-def test_texts_that_are_no_dates(texts):
-    found = read_dates(texts)
-    assert found is None or np.isnan(found.values).all()
 
 
 def test_an_impossible_date_among_many_is_missing():

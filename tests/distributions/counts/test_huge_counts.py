@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import mpmath
 import numpy as np
 import pytest
+from scipy import special
 
 from posteriori import Model
 from posteriori.distributions import (
@@ -243,3 +244,14 @@ def test_quantiles_of_many_trials():
     found = d.quantile(levels)
     assert (d.cdf(found) >= levels).all()
     assert (d.cdf(found - 1.0) < levels).all()
+
+
+@pytest.mark.parametrize(("count", "mean"), [(3e8, 2e8), (2e8, 9e8), (4e9, 3e8), (5e8, 5e8)])
+def test_distribution_functions_go_on_where_sums_would_be_long(count, mean):
+    """Beyond 10⁸ by an expansion, which is compared with the continued fraction of SciPy."""
+    x = np.floor(
+        mean + np.sqrt(mean + mean**2 / count) * np.array([-5.0, -1.0, 0.0, 1e-9, 0.5, 6.0])
+    )
+    expected = special.betainc(count, x + 1.0, count / (count + mean))
+    found = NegativeBinomial(count, mean=mean).cdf(x)
+    np.testing.assert_allclose(found, expected, atol=2e-10)

@@ -75,3 +75,10 @@ def test_polya_gamma_turns_a_logistic_likelihood_into_normals():
     for psi in (-2.0, 0.3, 5.0):
         half = 0.5 * np.exp(0.5 * psi) * PolyaGamma(1.0).laplace_transform(0.5 * psi**2)
         assert half == pytest.approx(special.expit(psi), rel=1e-13)
+
+
+@pytest.mark.parametrize("shape", [5e-324, 1e-310, 1e-200])
+def test_draws_of_vanishing_shapes_are_numbers(shape):
+    drawn = PolyaGamma(shape).sample(20, rng=0)
+    assert (drawn >= 0.0).all()
+    assert (drawn < np.inf).all()

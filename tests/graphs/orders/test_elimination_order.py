@@ -9,6 +9,7 @@ from posteriori.graphs.adjacency import Adjacency
 from posteriori.graphs.orders.clique_tree import CliqueTree, make_clique_tree
 from posteriori.graphs.orders.elimination_order import (
     Elimination,
+    TableTooLargeError,
     eliminate_all,
     join_scopes,
     weigh_sizes,
@@ -113,6 +114,14 @@ def test_least_weight_prefers_small_tables_where_fill_prefers_few_edges():
     weight = eliminate_all(graph, weigh_sizes(sizes), [np.arange(7)], by_weight=True)
     assert fill.order[0] in (0, 5, 6)
     assert weight.order[0] == 3
+
+
+def test_elimination_ends_at_the_first_table_that_is_too_large():
+    everyone = [list(range(8))]
+    _, found = eliminated(everyone, 8, most_bits=8.0)  # 2⁸ cells are allowed
+    assert len(found.order) == 8
+    with pytest.raises(TableTooLargeError, match="8"):
+        eliminated(everyone, 8, most_bits=7.9)
 
 
 def test_groups_go_one_after_another_and_single_nodes_are_a_given_order():

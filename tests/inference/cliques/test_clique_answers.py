@@ -265,7 +265,9 @@ def test_tables_that_do_not_fit_are_refused_before_memory_is_taken():
     tables = gather_tables([2] * n, pairs, [np.ones((2, 2))] * len(pairs))
     plan_cliques(tables, np.arange(3), np.ones(n, dtype=np.int64))  # what is compiled is compiled
     tracemalloc.start()
-    with pytest.raises(MemoryError, match=r"1.15e\+18 cells, the largest over 60 variables"):
+    with pytest.raises(
+        MemoryError, match=r"cells, the largest over 60 or more variables; there is"
+    ):
         plan_cliques(tables, np.arange(len(pairs)), np.ones(n, dtype=np.int64))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -266,3 +266,12 @@ def test_states_given_by_natural_parameters_are_those_of_their_probabilities(pla
         m.y = Normal(take([0.0, 3.0], m.z), variance=1.0)
         found.append(float(m.infer(y=y).log_evidence))
     np.testing.assert_allclose(found, found[-1], rtol=1e-12)
+
+
+def test_densities_of_zero_and_infinity_have_no_product():
+    m = Model()
+    m.a, m.b = Gamma(2.0, 1.0), Gamma(0.5, 1.0)
+    assert m.log_joint(a=0.0, b=1.0) == -np.inf
+    assert m.log_joint(a=1.0, b=0.0) == np.inf
+    with pytest.raises(ValueError, match="0 at these values and that of another infinite"):
+        m.log_joint(a=0.0, b=0.0)

@@ -3,10 +3,13 @@
 import gzip
 import math
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
 
+from posteriori.networks import BayesianNetwork
+from posteriori.networks.files import table_limits
 from posteriori.networks.files.network_files import read_network_file, write_network_file
 from posteriori.networks.files.network_tables import FactorTables, NetworkTables
 from posteriori.networks.files.uai_evidence import read_evidence
@@ -304,6 +307,21 @@ def test_the_limit_of_memory_can_be_given(tmp_path):
     assert read(tmp_path, "a.bif", huge_bif(10), memory_limit=10_000).tables[0].size == 1024
     with pytest.raises(MemoryError, match="8192 bytes"):
         read(tmp_path, "a.bif", huge_bif(10), memory_limit=8000)
+
+
+def test_what_reading_and_asking_take_is_counted(tmp_path, monkeypatch):
+    """A table of 1 MB needs free memory for seven times that, twice: no more is taken."""
+    path, size = tmp_path / "a.bif", 8 * 2**17
+    path.write_text(huge_bif(17))
+    BayesianNetwork.read(path).query("v0")  # what is compiled is compiled
+    tracemalloc.start()
+    BayesianNetwork.read(path).query("v0")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 7.2 * size
+    monkeypatch.setattr(table_limits, "free_memory", lambda: 13 * size)
+    with pytest.raises(MemoryError, match=r"the table of 'v0' is the first that does not fit"):
+        BayesianNetwork.read(path)
 
 
 def test_a_constant_can_be_too_much(tmp_path):

@@ -75,3 +75,14 @@ def test_a_constant_series_is_taken_and_said():
     with pytest.warns(UserWarning, match=r"y is constant \(3\); .* StructuralSeries repeat it"):
         model = CountSeries().fit(np.full(12, 3))
     np.testing.assert_array_equal(model.forecast(2).median, [3, 3])
+
+
+@pytest.mark.parametrize("size", [1e12, 1e15])
+def test_huge_counts_are_forecast(size):
+    rng = np.random.default_rng(0)
+    y = np.rint(size + np.sqrt(size) * rng.normal(size=40))
+    dist = CountSeries().fit(y).forecast(2)
+    q = dist.quantile(0.9)
+    assert (np.abs(q - size) < 10.0 * np.sqrt(size)).all()
+    assert (dist.cdf(q) >= 0.9).all()
+    assert (dist.cdf(q - 1.0) < 0.9 + 1e-9).all()

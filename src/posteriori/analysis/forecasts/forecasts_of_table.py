@@ -149,6 +149,7 @@ def forecast(
     jobs: int | None = None,
     time_limit: float | None = None,
     seed: int = 0,
+    day_first: bool | None = None,
     on_outcome: Callable[[Any, int, float], None] | None = None,
 ) -> Any:
     """Forecast a dated column: try models at several origins, and let the best go on.
@@ -187,6 +188,9 @@ def forecast(
     time_limit : float, optional
         Seconds after which no result is waited for.
     seed : int
+    day_first : bool, optional
+        Whether dates such as 01/02/2020 have the day first; by default what is equal steps apart, or else as
+        such signs are mostly used, and notes say so.
     on_outcome : callable, optional
         Called as ``on_outcome(outcome, total, seconds_left)`` after every candidate, or every series.
 
@@ -212,7 +216,7 @@ def forecast(
     frame = _with_index(to_pandas(table), time)
     names = (inputs,) if isinstance(inputs, str) else tuple(inputs)
     asked = (models,) if isinstance(models, str) else tuple(models)
-    dated = read_dated_table(frame, time, value, by, names)
+    dated = read_dated_table(frame, time, value, by, names, day_first)
     options = ForecastOptions(
         horizon, period, future, holidays, event, asked, origins, check_mass(mass), seed
     )

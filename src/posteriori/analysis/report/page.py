@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.findings import Findings
-from posteriori.analysis.fitting.table_problem import suited_candidates
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.calibration_words import classes_in_words, intervals_in_words
 from posteriori.analysis.report.class_figures import (
@@ -37,12 +36,14 @@ from posteriori.analysis.report.insights import (
     surprise_table,
     weight_effects,
 )
+from posteriori.analysis.report.page_code import code_of
 from posteriori.analysis.report.page_frame import column_table, fill_page, versions
 from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
 from posteriori.analysis.report.ranking_tables import (
     detailed_table,
     explanations,
     failures_of,
+    for_the_asking,
     group_legend,
     ranking_table,
     warnings_of,
@@ -57,13 +58,15 @@ from posteriori.analysis.report.what_if import (
 )
 from posteriori.analysis.table.association import association_matrix, strongest_first
 from posteriori.analysis.table.wording import counted, short_number
+from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
-from posteriori.plotting.page_figures import short_text
 
-__all__ = ["code_of", "make_page"]
+__all__ = ["make_page"]
 
-#: Folds of ``analyze``, unless it is asked for others.
-_FOLDS = 5
+_PREQUENTIAL = (
+    "; for a model without a prior, of kind “prequential”, that of each block of rows as the rows before it "
+    "predict it"
+)
 
 #: Columns beside the target in the figure of associations, the strongest.
 _MOST_ASSOCIATED = 11
@@ -130,13 +133,12 @@ def _details(found: Findings) -> str:
         paragraph(
             "Held out is the log predictive density of all rows, each predicted by a model that was "
             "fitted without it, ± one standard error. The evidence is the log probability of the data "
-            "under the model, prior and all; for a model without a prior, of kind “prequential”, that "
-            "of each block of rows as the rows before it predict it. The probability of a model assumes "
-            "that all of its group were equally probable before."
+            f"under the model, prior and all{_PREQUENTIAL if found.thorough else ''}. The probability of a "
+            "model assumes that all of its group were equally probable before."
         )
         + table((header[0], "technical name", *header[1:]), named, "ranking")
-        + bullet_list(group_legend(found))
-        + ("" if found.ranking.rows[0].failure else _sensitivity(found)),
+        + bullet_list([*group_legend(found), *for_the_asking(found)])
+        + (_sensitivity(found) if found.thorough else ""),
     )
 
 
@@ -373,42 +375,3 @@ def _most_associated(found: Findings, strongest: list[str]) -> dict[str, pd.Seri
     chosen = set(strongest[:_MOST_ASSOCIATED])
     columns = {name: series for name, series in _columns(found).items() if name in chosen}
     return {found.target.column.name: found.targets, **columns}
-
-
-# -- the same in Python --------------------------------------------------------------------------
-
-
-def code_of(found: Findings, loading: str = "") -> str:
-    """Return code that repeats an analysis.
-
-    Parameters
-    ----------
-    found : Findings
-    loading : str
-        Code that makes ``table``; without it the code says what is needed.
-    """
-    options = "".join(f", {name}={value!r}" for name, value in _unusual_options(found).items())
-    return (
-        "from posteriori import analyze\n"
-        f"{loading or '# table: the data that were analysed'}\n\n"
-        f"analysis = analyze(table, {found.target.column.name!r}{options})\n"
-        "analysis.ranking.to_frame()\n"
-        "analysis.best  # the fitted pipeline\n"
-        "# means and intervals, or probabilities of classes; of new rows as well\n"
-        "analysis.model.predict(table.head())\n"
-    )
-
-
-def _unusual_options(found: Findings) -> dict[str, object]:
-    """Return the arguments that differ from those that would be guessed."""
-    options: dict[str, object] = {"task": found.target.task, "seed": found.seed}
-    dropped = [column.name for column in found.columns if column.kind == "dropped"]
-    if dropped:
-        options["drop"] = dropped
-    tried = [row.name for row in found.single_rows]
-    if set(tried) != {c.name for c in suited_candidates(found.target, found.problem)}:
-        options["models"] = tried
-    folds = len(found.problem.splits)
-    if folds != min(_FOLDS, len(found.problem.y)):
-        options["folds"] = folds
-    return options

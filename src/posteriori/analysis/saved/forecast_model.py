@@ -129,7 +129,7 @@ class ForecastModel(ColumnReader):
         values = np.full(len(frame), np.nan)
         if self.value.name in frame.columns and not frame[self.value.name].isna().all():
             values = numbers_in(self.value, frame[self.value.name])
-        times, _ = read_moments(frame, self.columns[0].name)
+        times = read_moments(frame, self.columns[0])
         levels, codes = levels_of(frame, self.by)
         told = pd.DataFrame(np.nan, frame.index, self._labels(mass))
         for k, level in enumerate(levels):

@@ -34,7 +34,7 @@ _MIXTURES = (BayesianGaussianMixture, LatentClasses)
 _COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "kind", "style", "note"), (str,)),
     **dict.fromkeys(("missing", "distinct"), (int,)),
-    **dict.fromkeys(("limits", "levels"), (tuple,)),
+    **dict.fromkeys(("limits", "levels", "remarks"), (tuple,)),
 }
 _FACT_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("task", "prior", "kind", "version", "loss"), (str,)),
@@ -264,7 +264,7 @@ def _is_described(column: Column) -> bool:
         _has_types(vars(column), _COLUMN_TYPES)
         and len(column.limits) in (0, 2)
         and all(type(limit) is float for limit in column.limits)
-        and all(type(level) is str for level in column.levels)
+        and all(type(text) is str for text in (*column.levels, *column.remarks))
     )
 
 

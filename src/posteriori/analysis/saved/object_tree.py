@@ -2,8 +2,9 @@
 
 Only the classes of a closed table come back, made without running their constructors. Attributes
 take the place of data, never of methods; no array, text or axis is larger than the file
-pays for, and sizes are bounded, so that a hostile file costs little more than reading it. What the values
-mean is not known here: whoever reads a tree has to try out what came back.
+pays for, and sizes are bounded, so that a hostile file costs little more than reading it. Arrays have the
+shapes that their class states. What the values mean is not known here: whoever reads a tree has to try out what
+came back.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from scipy.interpolate import BSpline
 from sklearn.pipeline import Pipeline
 
+from posteriori.analysis.saved.stated_shapes import require_stated_shapes
 from posteriori.distributions.base import Distribution
 
 __all__ = ["CLASSES", "from_tree", "to_tree"]
@@ -324,8 +326,10 @@ class _Reader:
             t, c, k, extrapolate = (self.decode(part, depth) for part in tree[mark])
             return BSpline(t, c, k, extrapolate=extrapolate)
         if mark == "record":
-            fields = [self.decode(item, depth) for item in tree["fields"]]
-            return _class_named(tree[mark], record=True)(*fields)
+            cls = _class_named(tree[mark], record=True)
+            record = cls(*[self.decode(item, depth) for item in tree["fields"]])
+            require_stated_shapes(cls, record._asdict())
+            return record
         if mark == "object":
             return self._object(_class_named(tree[mark], record=False), tree["state"], depth)
         raise ValueError(f"unknown mark {mark[:40]!r}")
@@ -342,6 +346,7 @@ class _Reader:
         value: Any = object.__new__(cls)
         guest = cls.__module__.startswith("sklearn.")
         parameters = cls._parameters if issubclass(cls, Distribution) else {}
+        decoded: dict[str, Any] = {}
         for key, item in state.items():
             if key in parameters:  # some are read through a property that checks them
                 value.__dict__[key] = self.decode(item, depth)
@@ -349,10 +354,11 @@ class _Reader:
             entry = _class_entry(cls, key)
             if key.startswith("__") or callable(entry) or isinstance(entry, property):
                 raise ValueError(f"{key[:40]!r} is no attribute that files may set")
-            attribute = self.decode(item, depth)
+            decoded[key] = attribute = self.decode(item, depth)
             if guest and type(attribute) is int and attribute > _LARGEST_SIZE:
                 raise ValueError(f"{key!r} is too large")
             object.__setattr__(value, key, attribute)
+        require_stated_shapes(cls, decoded)
         return value
 
 

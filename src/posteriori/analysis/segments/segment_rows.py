@@ -30,6 +30,9 @@ __all__ = ["SegmentRows", "numbers_of_states", "read_series"]
 #: Kinds that can tell times, and as what.
 _TIMES = {"number": "number", "date": "date", "identifier": "number"}
 
+#: What styles say of the order of dates.
+_DAY_FIRST = {"day first": True, "month first": False}
+
 
 class SegmentRows(NamedTuple):
     """Series to be segmented.
@@ -71,6 +74,7 @@ def read_series(
     time: str | None,
     by: str | None,
     seed: int,
+    day_first: bool | None = None,
 ) -> SegmentRows:
     """Convert the columns of a table, and put its rows in order.
 
@@ -82,6 +86,8 @@ def read_series(
     time, by : str, optional
         Columns of the order and of the series; a single column of dates is the time by default.
     seed : int
+    day_first : bool, optional
+        The order of dates such as 01/02/2020; by default as they themselves tell.
 
     Raises
     ------
@@ -90,7 +96,7 @@ def read_series(
     """
     if frame.empty:
         raise ValueError("the table has no rows")
-    columns = describe_columns(frame)
+    columns = describe_columns(frame, day_first=day_first)
     known = {c.name: c for c in columns}
     time_column, guessed = _time_of(frame, known, time, by)
     by_column = None if by is None else _named(frame, known, by, "by")
@@ -100,7 +106,13 @@ def read_series(
     x = arrangement.spread(recode(codes, symbols))
     _require_rows(x)
     _open(x, used, seed)
-    notes = (*guessed, *(f"{c.name!r}: {c.note}" for c in used if c.note), *arrangement.notes)
+    doubts = () if time_column is None else time_column.doubts
+    notes = (
+        *guessed,
+        *doubts,
+        *(f"{c.name!r}: {c.note}" for c in used if c.note),
+        *arrangement.notes,
+    )
     left = (*_gap_notes(codes), *_left_out(columns, used, (time_column, by_column)))
     return SegmentRows(
         tuple(columns),
@@ -162,7 +174,7 @@ def _named(frame: pd.DataFrame, known: dict[str, Column], name: str, option: str
         raise ValueError(f"{option} names {wanted!r}, which is no column of the table")
     column = known[wanted]
     if column.kind == "duplicate":
-        return guess_column(wanted, frame[wanted])
+        return guess_column(wanted, frame[wanted], _DAY_FIRST.get(column.style))
     if column.kind == "empty":
         raise ValueError(f"{option} names {wanted!r}, every entry of which is missing")
     return column

@@ -100,6 +100,7 @@ def segment(
     by: str | None = None,
     states: int | tuple[int, int] = (1, 8),
     seed: int = 0,
+    day_first: bool | None = None,
     on_tried: Callable[[TriedStates], None] | None = None,
 ) -> Segmentation:
     """Divide series into stretches of like rows: hidden states that follow one another.
@@ -120,6 +121,9 @@ def segment(
     states : int or pair of int
         The number of states, or the smallest and the largest one to try.
     seed : int
+    day_first : bool, optional
+        Whether dates such as 01/02/2020 have the day first; by default what is equal steps apart, or else as
+        such signs are mostly used, and notes say so.
     on_tried : callable, optional
         Called after every fit, with its kind, number, evidence and prediction.
 
@@ -143,7 +147,7 @@ def segment(
     [1, 1, 2, 1]
     """
     frame = to_pandas(table)
-    rows = read_series(frame, columns, time, by, seed)
+    rows = read_series(frame, columns, time, by, seed, day_first)
     numbers, limited = numbers_of_states(rows, states)
     found = search_states(rows, numbers, seed, on_tried)
     model, shares = _model_of(found, rows, seed)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from posteriori.analysis.table.dates_in_texts import read_dates
 from posteriori.analysis.table.numbers_in_texts import read_numbers
 from posteriori.analysis.table.values import (
     MISSING_WORDS,
     ReadTexts,
-    read_dates,
     read_truths,
     years_of,
 )
@@ -72,6 +73,8 @@ class Column:
         The smallest and the largest number or decimal year that was seen.
     levels : tuple of str
         All levels of a category, if these are not too many.
+    remarks : tuple of str
+        What else its texts could have meant; they are in the note too.
     """
 
     name: str
@@ -82,11 +85,21 @@ class Column:
     note: str = ""
     limits: tuple[float, ...] = ()
     levels: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def used(self) -> bool:
         """Whether models see it."""
         return self.kind in USED
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What must be said of dates that rows are ordered by: in which order they are read, and why."""
+        if self.kind != "date" or not self.remarks:
+            return ()
+        text = f"{self.name!r}: dates are read {self.style}; {'; '.join(self.remarks)}"
+        chosen = any("would fit as well" in remark for remark in self.remarks)
+        return (text + ", or choose the order with day_first" if chosen else text,)
 
 
 def column_name(name: Any) -> str:
@@ -102,10 +115,10 @@ def column_name(name: Any) -> str:
     raise ValueError(f"a column is named by a text or an integer, got {name!r}")
 
 
-def guess_column(name: str, series: pd.Series) -> Column:
-    """Guess what one column holds."""
+def guess_column(name: str, series: pd.Series, day_first: bool | None = None) -> Column:
+    """Guess what one column holds; whether dates have the day first may be known."""
     if _is_text(series):
-        return _guess_texts(name, series)
+        return _guess_texts(name, series, day_first)
     kind = _plain_kind(series)
     values = _plain_values(kind, series)
     seen = values[np.isfinite(values)]
@@ -124,14 +137,18 @@ def guess_column(name: str, series: pd.Series) -> Column:
     return replace(column, limits=_limits(seen))
 
 
-def _guess_texts(name: str, series: pd.Series) -> Column:
+def _guess_texts(name: str, series: pd.Series, day_first: bool | None) -> Column:
     codes, texts = _factorize(series)
     missing = int((codes < 0).sum())
     column = Column(name, "category", missing=missing, distinct=len(texts))
     if len(texts) < 2:
         return _without_information(column, np.array(texts))
     declared = isinstance(series.dtype, pd.CategoricalDtype)
-    for kind, reader in _READERS.items():
+    readers: dict[str, Callable[..., ReadTexts | None]] = {
+        **_READERS,
+        "date": partial(read_dates, day_first=day_first),
+    }
+    for kind, reader in readers.items():
         found = None if declared else reader(texts)
         if found is None:
             continue
@@ -143,6 +160,7 @@ def _guess_texts(name: str, series: pd.Series) -> Column:
             missing=missing + strange,
             note=_text_note(kind, found, strange),
             limits=_limits(found.values),
+            remarks=found.remarks,
         )
     seen = len(codes) - missing
     if seen >= 10 and len(texts) > 0.9 * seen:
@@ -278,7 +296,10 @@ def _plain_values(kind: str, series: pd.Series) -> Any:
 
 
 def describe_columns(
-    frame: pd.DataFrame, drop: str | Iterable[str] = (), target: str | None = None
+    frame: pd.DataFrame,
+    drop: str | Iterable[str] = (),
+    target: str | None = None,
+    day_first: bool | None = None,
 ) -> list[Column]:
     """Guess the kind of every column but the target; of those that say the same the first is used."""
     dropped = [column_name(name) for name in ([drop] if isinstance(drop, str) else drop)]
@@ -288,7 +309,7 @@ def describe_columns(
     columns = [
         Column(name, "dropped", note="left out as asked")
         if name in dropped
-        else guess_column(name, frame[name])
+        else guess_column(name, frame[name], day_first)
         for name in frame.columns
         if name != target
     ]

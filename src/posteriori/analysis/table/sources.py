@@ -158,6 +158,10 @@ class _Lines(io.RawIOBase):
 def _content_of_stream(path: str | Path) -> bytes | None:
     """Return what can be read once only: standard input, or a pipe; None for files."""
     if str(path) == "-":
+        if sys.stdin is None:
+            raise ValueError(
+                "standard input is closed: give it a table, or name a file instead of -"
+            )
         return sys.stdin.buffer.read(MOST_BYTES + 1)
     mode = Path(path).stat().st_mode
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):

@@ -28,6 +28,9 @@ __all__ = ["NegativeBinomial"]
 
 _COUNT_RANGE = (1e-8, 1e10)  # where fit looks for the count
 _NO_LIMIT = np.asarray(np.inf)
+#: Where both arguments of an incomplete beta function are larger, its expansion is exact to 10⁻¹⁰; the sum
+#: that others take has as many terms as their root.
+_MANY = 1e8
 
 
 class NegativeBinomial(Univariate):
@@ -96,9 +99,12 @@ class NegativeBinomial(Univariate):
     def _cdf(self, x: Array) -> Array:
         last = np.minimum(np.floor(np.maximum(x, 0.0)), 1e300)
         r, mean, above = np.broadcast_arrays(self.count, self.mean, last + 1.0)
-        rare, below = mean > r, np.empty(r.shape)  # the smaller of p and 1 − p has all its digits
-        special.betainc(r, above, r / (r + mean), out=below, where=rare)
-        special.betaincc(above, r, mean / (r + mean), out=below, where=~rare)
+        many = np.minimum(r, above) > _MANY
+        below = np.empty(r.shape)
+        rare = mean > r  # the smaller of p and 1 − p has all its digits
+        special.betainc(r, above, r / (r + mean), out=below, where=rare & ~many)
+        special.betaincc(above, r, mean / (r + mean), out=below, where=~rare & ~many)
+        below[many] = _cdf_of_many(r[many], mean[many], above[many])
         return np.where(x < 0, 0.0, np.where(x == np.inf, 1.0, below))[()]
 
     def _quantile(self, q: Array) -> Array:
@@ -169,3 +175,23 @@ def _likelihood_fall(r: Array, x: Array, w: Array, mean: Array) -> tuple[Array, 
     gap = special.polygamma(1, x + r) - special.polygamma(1, r)
     second = (w * gap).sum(axis=0) + mean / (r * (r + mean))
     return -r * first, -r * first - r * r * second
+
+
+def _cdf_of_many(r: Array, mean: Array, above: Array) -> Array:
+    r"""Return :math:`I_p(r, k)` for large r and k, uniformly in p (DLMF 8.18.9, its first two terms).
+
+    .. math:: I_p(r, k) \approx \tfrac12\mathrm{erfc}(-\eta\sqrt{n/2}) + \frac{e^{-n\eta^2/2}}{\sqrt{2\pi n}}
+              \Big(\frac1\eta - \frac{\sqrt{x_0 y_0}}{p - x_0}\Big), \qquad n = r + k,\; x_0 = r/n
+
+    with :math:`-\tfrac12\eta^2 = x_0\ln(p/x_0) + y_0\ln(q/y_0)`.
+    """
+    n = r + above
+    ahead = (above - mean) / (r + mean)  # p/x₀ − 1
+    half = -(r * log1pmx(ahead) + above * log1pmx(-ahead * r / above)) / n
+    eta = np.sign(ahead) * np.sqrt(2.0 * np.maximum(half, 0.0))
+    root = np.sqrt(r / n * (above / n))
+    near = np.abs(eta) < 1e-9
+    apart = np.where(near, 1.0, eta), np.where(near, 1.0, r / n * ahead)
+    bend = np.where(near, (above - r) / n / (3.0 * root), 1.0 / apart[0] - root / apart[1])
+    tail = 0.5 * special.erfc(-eta * np.sqrt(0.5 * n))
+    return np.clip(tail + np.exp(-n * half) * bend / np.sqrt(2.0 * np.pi * n), 0.0, 1.0)

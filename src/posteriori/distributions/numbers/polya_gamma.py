@@ -332,7 +332,7 @@ def _truncated_sum(b: Array, half: Array, rng: np.random.Generator) -> Array:
     k = np.arange(1, _TERMS + 1) - 0.5
     scales = 1.0 / (2.0 * np.pi**2 * (k**2 + (half[:, None] / np.pi) ** 2))
     draws = (rng.standard_gamma(b[:, None], scales.shape) * scales).sum(axis=1)
-    mean = b * (0.25 * _tanh_ratio(half) - scales.sum(axis=1))
+    mean = 0.25 * _tanh_ratio(half) - scales.sum(axis=1)  # of the rest, for each unit of b
     # Σ 1/(k−½)⁴ beyond the last term, by the integral with midpoints
-    variance = b / (12.0 * np.pi**4 * _TERMS**3)
-    return draws + rng.standard_gamma(mean**2 / variance) * variance / mean
+    variance = 1.0 / (12.0 * np.pi**4 * _TERMS**3)
+    return draws + rng.standard_gamma(b * mean**2 / variance) * variance / mean

@@ -43,6 +43,8 @@ def jackknife_interval(
         1 − α.
     """
     known = ~np.isnan(residuals)
+    if not known.any():  # no row says how wrong trees are that have not seen it
+        return np.full(len(predictions), -np.inf), np.full(len(predictions), np.inf)
     absent = np.stack([draw_counts(frequency, int(seed))[known] == 0 for seed in seeds], axis=1)
     share = absent / absent.sum(axis=1, keepdims=True)  # (N, T): the trees that speak for a row
     weight, missed = frequency[known], residuals[known]

@@ -20,10 +20,14 @@ from posteriori.graphs.adjacency import Adjacency
 from posteriori.numerics.compilation import as_kernel_indices, kernel, run
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Elimination", "eliminate_all", "join_scopes", "weigh_sizes"]
+__all__ = ["Elimination", "TableTooLargeError", "eliminate_all", "join_scopes", "weigh_sizes"]
 
 #: Weights are whole numbers, so that sums of them, and ties, are the same everywhere: this many a bit.
 _UNITS = 1 << 16
+
+
+class TableTooLargeError(Exception):
+    """A table has more cells than were allowed; how many variables it is over."""
 
 
 class Elimination(NamedTuple):
@@ -104,7 +108,12 @@ def _join(
 
 
 def eliminate_all(
-    graph: Adjacency, weights: IntArray, groups: Sequence[IntArray], *, by_weight: bool = False
+    graph: Adjacency,
+    weights: IntArray,
+    groups: Sequence[IntArray],
+    *,
+    by_weight: bool = False,
+    most_bits: float = np.inf,
 ) -> Elimination:
     """Eliminate nodes of a graph one after another.
 
@@ -119,6 +128,13 @@ def eliminate_all(
         in no group stay out, and must have no neighbours.
     by_weight : bool
         Whether the smallest table goes next, and not the fewest new edges; each settles the ties of the other.
+    most_bits : float
+        Logarithm, to the base 2, of the cells that a table may have.
+
+    Raises
+    ------
+    TableTooLargeError
+        At the first table with more cells: no more nodes are looked for.
 
     Notes
     -----
@@ -131,20 +147,25 @@ def eliminate_all(
         as_kernel_indices, (graph.start, graph.neighbours, weights, bounds)
     )
     edges, n = neighbours.size, weights.size
-    room = 2 * edges + 4 * chosen.size + 64
+    room, work = 2 * edges + 4 * chosen.size + 64, 40.0 * (edges + chosen.size)
+    if edges // 2 >= chosen.size:  # no tree: nodes are looked for among all that are left
+        work += float(chosen.size) ** 2
+    most = int(min(most_bits * _UNITS, np.iinfo(np.int64).max // 2))
     while True:
         lists = _Lists(_zeros(n), _zeros(room), _zeros(room), _zeros(n), _zeros(n))
         costs = _Costs(_zeros(n), _zeros(n), _zeros(n), _zeros(n))
         order, ends, later = _zeros(chosen.size), _zeros(chosen.size + 1), _zeros(room)
         done = run(
             _eliminate,
-            40.0 * (edges + chosen.size),
-            *(start, neighbours, weights, bounds, int(by_weight), lists, costs, _zeros(n)),
+            work,
+            *(start, neighbours, weights, bounds, int(by_weight), most, lists, costs, _zeros(n)),
             *(chosen.copy(), order, ends, later),
         )
+        if done < 0:
+            raise TableTooLargeError(-done)
         if done:
             return Elimination(order, ends, later[: ends[-1]].copy())
-        room *= 4
+        room, work = 4 * room, 16.0 * work  # new edges make more of them
 
 
 def _zeros(n: int) -> IntArray:
@@ -182,6 +203,7 @@ def _eliminate(
     weights: IntArray,
     bounds: IntArray,
     by_weight: int,
+    most: int,
     lists: _Lists,
     costs: _Costs,
     ready: IntArray,
@@ -190,7 +212,10 @@ def _eliminate(
     start: IntArray,
     later: IntArray,
 ) -> int:
-    """Write an order and what each node is joined with; return 0 when there is no room for new edges."""
+    """Write an order and what each node is joined with.
+
+    Returns 1; 0 when there is no room for new edges, −k at a table of k nodes that is too large.
+    """
     used = _link_all(begin, neighbours, lists)
     walks = step = 0
     for group in range(len(bounds) - 1):
@@ -221,6 +246,8 @@ def _eliminate(
                 high = _take_out(v, low, later, lists)
                 if high < 0:
                     return 0
+                if costs.weight[v] > most:
+                    return low - high - 1
                 order[step] = v
                 step += 1
                 start[step] = high

@@ -17,7 +17,7 @@ from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
-__all__ = ["ColumnwiseClasses", "EllipticClasses", "student_log_norm"]
+__all__ = ["ColumnwiseClasses", "EllipticClasses", "require_columns_of", "student_log_norm"]
 
 
 class EllipticClasses(NamedTuple):
@@ -105,6 +105,7 @@ class ColumnwiseClasses(NamedTuple):
 
     def log_prob(self, x: Array) -> Array:
         """Return ln p(x | C_k) of the seen entries, (N, K)."""
+        require_columns_of(self.means, x)
         out = np.zeros((len(x), len(self.means)))
         x, means = as_kernel_input(x), as_kernel_input(self.means)
         norm = student_log_norm(self.dof, 1) - np.log(self.scales)
@@ -131,6 +132,12 @@ class ColumnwiseClasses(NamedTuple):
         return self.means[codes] + self.scales[codes] * noise / np.sqrt(
             _mixing(self.dof[codes], rng)
         )
+
+
+def require_columns_of(parameters: Array, x: Array) -> None:
+    """Refuse rows that have other columns than parameters (K, D), as compiled loops would not."""
+    if x.shape[1:] != parameters.shape[1:]:
+        raise ValueError(f"rows of shape {x.shape} do not fit classes of {parameters.shape}")
 
 
 def student_log_norm(dof: Array, d: int) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from posteriori.inference.classes import class_kernels
+from posteriori.inference.classes.class_densities import require_columns_of
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.types import Array
 
@@ -18,12 +19,19 @@ __all__ = ["BinaryClasses", "CategoryClasses", "CountClasses"]
 
 
 class BinaryClasses(NamedTuple):
-    """Independent columns of 0 and 1; ``probabilities`` (K, D) of 1."""
+    """Independent columns of 0 and 1.
+
+    Attributes
+    ----------
+    probabilities : (K, D)
+        Of 1.
+    """
 
     probabilities: Array
 
     def log_prob(self, x: Array) -> Array:
         """Return ln p(x | C_k) = x·ln q + (1 − x)·ln(1 − q) of the seen entries, (N, K)."""
+        require_columns_of(self.probabilities, x)
         out = np.zeros((len(x), len(self.probabilities)))
         with np.errstate(divide="ignore"):  # ln 0 = −∞ is the answer
             one, zero = np.log(self.probabilities), np.log1p(-self.probabilities)

@@ -12,7 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.graphs.orders.clique_tree import CliqueTree, make_clique_tree
-from posteriori.graphs.orders.elimination_order import eliminate_all, join_scopes, weigh_sizes
+from posteriori.graphs.orders.elimination_order import (
+    TableTooLargeError,
+    eliminate_all,
+    join_scopes,
+    weigh_sizes,
+)
 from posteriori.inference.cliques.clique_groups import group_inputs
 from posteriori.inference.cliques.table_set import TableSet
 from posteriori.numerics.blocks.memory import free_memory
@@ -25,6 +30,8 @@ __all__ = ["CliquePlan", "PlanArrays", "plan_cliques"]
 _DOUBLE = 8
 #: … of the objects of a run, however small.
 _OBJECTS = 1 << 13
+#: Cells of cliques are counted in whole numbers.
+_MOST_CELLS = 2.0**60
 #: Less work than this may be done on lists of numbers, which take so many times more than arrays.
 _PLAIN, _LISTS = 6e7, 2.5
 
@@ -175,14 +182,24 @@ def plan_cliques(
     level[list(maximize)] = 1
     weights = weigh_sizes(tables.sizes)
     fixed = all(len(group) <= 1 for group in chosen)
-    plans = []
+    room = _room(memory)
+    plans, too_large = [], []
     for by_weight in (False,) if fixed else (False, True):
-        elimination = eliminate_all(graph, weights, chosen, by_weight=by_weight)
+        try:
+            elimination = eliminate_all(
+                *(graph, weights, chosen), by_weight=by_weight, most_bits=np.log2(room)
+            )
+        except TableTooLargeError as refused:
+            too_large.append(int(refused.args[0]))
+            continue
         tree = make_clique_tree(elimination, free.size, level)
         sizes = _clique_cells(tree, tables.sizes)
         plans.append((float(sizes.sum()), elimination.order, tree))
+    if not plans:
+        raise _no_room(f"more than {room:.3g}", f"{min(too_large)} or more", room)
     cells, order, tree = min(plans, key=lambda plan: plan[0])
-    _require_room(cells, tree, memory)
+    if cells > room:
+        raise _no_room(f"{cells:.3g}", f"{tree.lengths.max()}", room)
     maximize_of = level[tree.nodes[tree.start[1:] - 1]]
     clique_of = _cliques_of(tables, use, tree)
     tree, clique_of, origin = group_inputs(
@@ -235,17 +252,19 @@ def _clique_cells(tree: CliqueTree, sizes: IntArray) -> Array:
     return np.multiply.reduceat(sizes[tree.nodes].astype(float), tree.start[:-1])
 
 
-def _require_room(cells: float, tree: CliqueTree, memory: float | None) -> None:
+def _room(memory: float | None) -> float:
+    """Return how many cells cliques may have: messages take as much again, and cells must be counted."""
     if memory is None:
         free = free_memory()
         memory = np.inf if free is None else free / 2
-    need = 2.0 * _DOUBLE * cells
-    if need > memory:
-        raise MemoryError(
-            f"an exact answer needs tables of {cells:.3g} cells, the largest over {tree.lengths.max()} "
-            f"variables, {need / 2**30:.3g} GiB; {memory / 2**30:.3g} GiB may be taken. Observe more "
-            "variables, or ask for fewer"
-        )
+    return float(min(max(memory, 1.0) / (2.0 * _DOUBLE), _MOST_CELLS))
+
+
+def _no_room(cells: str, variables: str, room: float) -> MemoryError:
+    return MemoryError(
+        f"an exact answer needs tables of {cells} cells, the largest over {variables} variables; there is room for "
+        f"{room:.3g}, {2 * _DOUBLE * room / 2**30:.3g} GiB. Observe more variables, or ask for fewer"
+    )
 
 
 def _cliques_of(tables: TableSet, use: IntArray, tree: CliqueTree) -> IntArray:

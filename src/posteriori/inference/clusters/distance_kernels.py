@@ -10,7 +10,7 @@ from posteriori.numerics.types import Array, IntArray
 __all__ = ["add_moments", "distance_table", "farthest_row", "follow_rows", "sum_distances"]
 
 
-@kernel(sums="free")
+@kernel(called="kernels", sums="free")
 def row_distance(x: Array, i: int, centers: Array, k: int, absolute: bool) -> float:
     """Return Σ (x − c)² or Σ |x − c| over the seen entries of a row."""
     s = 0.0

@@ -103,7 +103,7 @@ def _build(to: Array, w: Array, medoids: IntArray, nearest: Array) -> float:
     return largest
 
 
-@kernel(sums="free")
+@kernel(called="kernels", sums="free")
 def _is_chosen(medoids: IntArray, count: int, row: int) -> bool:
     for i in range(count):  # noqa: SIM110 # loops are compiled, generators are not
         if medoids[i] == row:

@@ -231,7 +231,7 @@ def _descend(
     return visits, gap
 
 
-@kernel(allocates=False)
+@kernel(called="kernels")
 def _without_marked(active: IntArray, size: int) -> int:
     """Move numbers that are not negative to the front; return how many there are."""
     kept = 0
@@ -242,7 +242,7 @@ def _without_marked(active: IntArray, size: int) -> int:
     return kept
 
 
-@kernel(allocates=False)
+@kernel(called="kernels")
 def _divisor(p: Any, q: int) -> Any:
     """Return the greatest common divisor."""
     while q:

@@ -72,7 +72,7 @@ def descend_in_pairs(
     return most
 
 
-@kernel(allocates=False)
+@kernel(called="kernels")
 def _move(u: Array, lower: Array, upper: Array, i: int, j: int, step: float) -> float:
     """Raise u[i] and lower u[j] by a step, to the first end at most; return the step that was taken."""
     up, down = upper[i] - u[i], u[j] - lower[j]

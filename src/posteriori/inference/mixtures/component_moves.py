@@ -135,7 +135,9 @@ def longest_halves(z: Array, weight: Array) -> list[Half]:
     weight : (K, N)
         How much each row counts in each component.
     """
-    found = []
+    found: list[Half] = []
+    if len(z) < 2 or not z.shape[1]:  # there is nothing to cut
+        return found
     for k, w in enumerate(weight):
         total = w.sum()
         if total <= 2.0 * _EMPTY:

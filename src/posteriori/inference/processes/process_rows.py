@@ -38,7 +38,7 @@ class ProcessRows(NamedTuple):
         S, summed over outputs.
     log_variance : float
         Σ ln v over all targets of an output.
-    place : (M,)
+    place : (M,) of int < N
         To which of them each given row belongs.
     """
 

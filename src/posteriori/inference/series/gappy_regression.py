@@ -37,7 +37,7 @@ class GapBelief(NamedTuple):
 
     Attributes
     ----------
-    places : (M,)
+    places : (M,) of int < T
         Their steps.
     filled : (T,)
         The series with their means filled in.

@@ -127,7 +127,7 @@ def _gather_blocks(
     return log_volume
 
 
-@kernel(allocates=False)
+@kernel(called="inlined")
 def _fill_steps(times: Array, rate: float, reciprocals: Array, work: Array) -> None:
     """Fill in ∫ e^{−2s}, ∫ s e^{−2s} and ∫ s² e^{−2s} of each step, x and e^{−x}: rows 0, 1, 2, 5, 6."""
     steps = len(times) - 1
@@ -139,7 +139,7 @@ def _fill_steps(times: Array, rate: float, reciprocals: Array, work: Array) -> N
     integrate_powers(x, fading, 2, reciprocals, work)
 
 
-@kernel(sums="fused", allocates=False)
+@kernel(called="inlined", sums="fused")
 def _filter_block(
     powers: Array,
     products: Array,
@@ -208,7 +208,7 @@ def _filter_block(
     return log_volume + log(product)
 
 
-@kernel(allocates=False)
+@kernel(called="inlined")
 def _keep(work: Array, t: int, p: float, q: float, r: float, mean: Array) -> None:
     """Keep a state: rows 7, 8, 9 and, of means, those from 10 on."""
     work[7, t], work[8, t], work[9, t] = p, q, r
@@ -275,7 +275,7 @@ def _slope_blocks(
     return slope
 
 
-@kernel(sums="fused", allocates=False)
+@kernel(called="kernels", sums="fused")
 def _slope_block(
     powers: Array,
     products: Array,

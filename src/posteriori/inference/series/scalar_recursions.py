@@ -15,7 +15,6 @@ from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
     "filter_forward_scalar",
-    "filter_many_scalar",
     "multiply",
     "sandwich",
     "smooth_backward_scalar",
@@ -248,50 +247,3 @@ def sandwich(rows: IntArray, columns: IntArray, weights: Array, cov: Array, work
         for i in range(size):
             for k in range(size):
                 cov[k, i] = work[i, k]
-
-
-@kernel(allocates=False)
-def filter_many_scalar(
-    emission: Array,
-    rows: IntArray,
-    columns: IntArray,
-    weights: Array,
-    noise_rows: IntArray,
-    noise_columns: IntArray,
-    noise_parts: IntArray,
-    noise_weights: Array,
-    variances: Array,
-    y: Array,
-    views: Array,
-    means: Array,
-    covs: Array,
-    work: Array,
-    innovations: Array,
-    spreads: Array,
-    gains: Array,
-    seen: Array,
-    reaches: Array,
-) -> None:
-    """Filter a series with many chains: arrays of chains have one more axis, of length S or 1."""
-    for s in range(len(variances)):
-        filter_forward_scalar(
-            emission,
-            rows,
-            columns,
-            weights[s if len(weights) > 1 else 0],
-            noise_rows,
-            noise_columns,
-            noise_parts,
-            noise_weights[s if len(noise_weights) > 1 else 0],
-            variances[s],
-            y,
-            views,
-            means[s],
-            covs[s],
-            work,
-            innovations[s],
-            spreads[s],
-            gains,
-            seen,
-            reaches,
-        )

@@ -33,7 +33,16 @@ __all__ = ["NormalDensities", "NormalMixture", "read_rows", "require_several", "
 
 
 class NormalDensities(NamedTuple):
-    """Log weights (K,), locations (K, D), scales (K, D, D), and degrees of freedom (K,) or None."""
+    """Components.
+
+    Attributes
+    ----------
+    log_weights : (K,)
+    means, covs : (K, D), (K, D, D)
+        Locations and scales.
+    dof : (K,) or None
+        Degrees of freedom.
+    """
 
     log_weights: Array
     means: Array

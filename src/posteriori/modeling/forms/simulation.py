@@ -189,11 +189,17 @@ def log_joint(
     if gaps:
         raise ValueError(f"log_joint needs all values, but {', '.join(gaps)} has some missing")
     bound = bind(variables, inputs, values)
-    total = 0.0
+    logs = []
     for factor in bound.factors:
         x = spread(child_term(factor, bound).table, factor.rows + factor.events)
-        total += float(np.sum(member(factor).log_prob(x)))
-    return total
+        logs.append(np.ravel(member(factor).log_prob(x)))
+    terms = np.concatenate([*logs, [0.0]])
+    if np.isposinf(terms).any() and np.isneginf(terms).any():
+        raise ValueError(
+            "the density of one variable is 0 at these values and that of another infinite: their product is "
+            "not defined; move a value off the edge of its domain"
+        )
+    return float(np.sum(terms))
 
 
 def expected_log_prior(belief: Any, prior: Any) -> float:

@@ -38,7 +38,8 @@ def read_network_file(
         Ends in ``.bif``, ``.xmlbif``, ``.xml`` or ``.uai``, and ``.gz`` after it if it is packed.
         Files of UAI have no names: variables are called x0, x1, …, their states 0, 1, …
     memory_limit : int, optional
-        Bytes that the tables may take together; half of free memory unless it is given.
+        Bytes that the tables may take together; unless it is given, what fits into half of free memory when
+        they are asked.
 
     Returns
     -------

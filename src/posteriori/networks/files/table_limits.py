@@ -12,6 +12,9 @@ __all__ = ["require_room"]
 #: Bytes of a float64.
 _DOUBLE = 8
 
+#: How many times their bytes tables take while they are read, laid out for the network and asked.
+_TAKEN = 7
+
 #: Binary digits of a number of cells that is multiplied out; larger ones are told as powers of two.
 _DIGITS = 60
 
@@ -33,7 +36,7 @@ def require_room(
     sizes : mapping of str to int
         How many states each variable has.
     limit : int, optional
-        Bytes; None is half of free memory.
+        Bytes of tables; None is what reading and asking them may take, half of free memory.
 
     Raises
     ------
@@ -44,7 +47,7 @@ def require_room(
     """
     if limit is None:
         free = free_memory()
-        limit = 1 << _DIGITS if free is None else free // 2
+        limit = 1 << _DIGITS if free is None else free // (2 * _TAKEN)
     needed = 0
     for scope in scopes:
         needed += _table_bytes(path, scope, sizes, limit)

@@ -77,7 +77,7 @@ def parse_xmlbif(content: bytes, path: object, memory_limit: int | None) -> Netw
     path : object
         The file, for messages.
     memory_limit : int, optional
-        Bytes that the tables may take; None is half of free memory.
+        Bytes that the tables may take; None is what fits into half of free memory when they are asked.
 
     Raises
     ------

@@ -14,6 +14,7 @@ import pickle
 import platform
 import sys
 import tempfile
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -25,11 +26,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["KernelCache", "cache_folder", "describe_function", "listeners"]
+from posteriori.numerics.machine_code.claims import claim, give_up
+from posteriori.numerics.machine_code.interrupts import interrupts_later
+
+__all__ = ["KernelCache", "cache_folder", "describe_function", "listeners", "writing"]
 
 #: Called with the name of each kernel that is compiled because its code was not in the cache, before it
 #: is, in the process that compiles it.
 listeners: list[Callable[[str], None]] = []
+
+#: Held while a file is written: who ends this process in another thread waits for it.
+writing = threading.Lock()
 
 #: Bytes of the checksum before the code.
 _CHECK = 32
@@ -79,33 +86,33 @@ class KernelCache:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return the code for a signature; None, after telling the listeners, if it is to be compiled."""
-        from numba.core import compiler
-
-        rebuild: Any = compiler.CompileResult._rebuild
         context.refresh()
         path = self._path(signature, context.codegen())
-        try:
-            code = path.read_bytes()
-            if sha256(code[_CHECK:]).digest() == code[:_CHECK]:
-                return rebuild(context, *pickle.loads(code[_CHECK:]))
-        except Exception:  # no such file, or whatever a damaged one is taken for
-            pass
-        for listener in listeners:
-            listener(self._name)
-        return None
+        kept = _read(path, context)
+        if kept is None:
+            claim(path)
+            kept = _read(path, context)  # another process may have made it meanwhile
+            if kept is None:
+                for listener in listeners:
+                    listener(self._name)
+            else:
+                give_up(path)
+        return kept
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep what was compiled for a signature."""
         from numba.core import serialize
 
         dumps: Any = serialize.dumps
-        if compiled.library.has_dynamic_globals or compiled.lifted:
-            return  # addresses of this process
-        code: bytes = dumps(compiled._reduce())
+        path = self._path(signature, compiled.codegen)
         try:
-            _write_whole(self._path(signature, compiled.codegen), sha256(code).digest() + code)
+            if not compiled.library.has_dynamic_globals and not compiled.lifted:
+                code: bytes = dumps(compiled._reduce())  # without addresses of this process
+                _write_whole(path, sha256(code).digest() + code)
         except OSError as error:
             _say_once(str(cache_folder()), str(error.strerror))
+        finally:
+            give_up(path)
 
     def enable(self) -> None:
         """Do nothing: it is always on."""
@@ -118,16 +125,31 @@ class KernelCache:
         return cache_folder() / f"{self._name}-{sha256(key.encode()).hexdigest()[:32]}.code"
 
 
+def _read(path: Path, context: Any) -> Any:
+    from numba.core import compiler
+
+    rebuild: Any = compiler.CompileResult._rebuild
+    try:
+        code = path.read_bytes()
+        if sha256(code[_CHECK:]).digest() == code[:_CHECK]:
+            with interrupts_later():
+                return rebuild(context, *pickle.loads(code[_CHECK:]))
+    except Exception:  # no such file, or whatever a damaged one is taken for
+        pass
+    return None
+
+
 def _write_whole(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
+    with writing:
+        handle, draft = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.replace(draft, path)
+        except BaseException:
+            os.unlink(draft)
+            raise
 
 
 @cache

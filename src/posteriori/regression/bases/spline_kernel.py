@@ -10,7 +10,7 @@ from posteriori.numerics.compilation import kernel
 __all__ = ["add_curves", "add_moments", "fill_splines"]
 
 
-@kernel
+@kernel(called="kernels")
 def _piece(at, knots):
     """Return on which piece a point lies; all knots are looked at: no branch has to be guessed."""
     k = 0

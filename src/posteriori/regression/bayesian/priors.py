@@ -49,7 +49,7 @@ class LinearPrior(NamedTuple):
     hyperparameters : str
         "fixed", "type-II", "ard", "grid"; "learned" and "sparse" until the number of rows is known, then
         those that :meth:`for_rows` has.
-    root : (K, D), (D,) or None
+    root : (K, F), (F,) or None
         P with PᵀP the given prior precision of the weights that are free, a row for each direction
         that it speaks of, or the diagonal of a diagonal one; None for the default.
     free : (D,) bool

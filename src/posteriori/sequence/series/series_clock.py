@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -10,12 +11,16 @@ import numpy as np
 from posteriori.numerics.lazy import pandas
 from posteriori.numerics.types import Array
 
-__all__ = ["SeriesClock", "read_times", "set_clock"]
+__all__ = ["SeriesClock", "as_moments", "read_times", "set_clock"]
 
 #: A lattice may have so many steps for each value; sparser times are irregular.
 _SPARSE = 10
 #: Nanoseconds of a day, in which irregular dates are counted.
 _DAY = 86_400e9
+#: Units that dates are counted in, in nanoseconds: these reach from 1678 to 2262, microseconds further.
+_UNITS = {"ns": 1.0, "us": 1e3}
+#: With which the calendar ends.
+_LAST_YEAR = 9999
 #: Steps of numbers are equal if they differ by less, relative to the shortest.
 _EQUAL = 1e-6
 #: Times are looked for among multiples of 1/q up to this q, and among decimals of so many digits.
@@ -63,33 +68,61 @@ class SeriesClock(NamedTuple):
             first = np.datetime64(self.origin, "D")
             found = np.busday_count(first, times.values.astype("datetime64[D]"))
         elif self.dated:
-            passed = (times - self.origin).values.astype("timedelta64[ns]").astype(np.float64)
+            passed = _nanoseconds((times - self.origin).values)
             found = passed / (self.step if self.regular else _DAY)
         else:
             found = (np.asarray(times) - self.origin) / (self.step if self.regular else 1.0)
         return np.asarray(found, dtype=np.float64)
 
     def times(self, positions: Array) -> Any:
-        """Return the times of positions, an index."""
-        if self.kind == "months":
-            months = pandas.DateOffset(months=int(self.step))
-            ends = self.origin.is_month_end
-            made = [self.origin + int(p) * months for p in positions]
-            if ends:
-                made = [t + pandas.offsets.MonthEnd(0) for t in made]
-            return pandas.DatetimeIndex(made)
-        if self.kind == "business days":
-            first = np.datetime64(self.origin, "D")
-            days = np.busday_offset(first, np.asarray(positions, dtype=np.int64))
-            return pandas.DatetimeIndex(days)
+        """Return the times of positions, an index.
+
+        Raises
+        ------
+        ValueError
+            When the calendar ends before, with the year 9999.
+        """
         if self.dated:
-            unit = self.step if self.regular else _DAY
-            return self.origin + pandas.to_timedelta(np.asarray(positions) * unit, unit="ns")
+            return self._dates(np.asarray(positions))
         unit = self.step if self.regular else 1.0
         found = self.origin + np.asarray(positions) * unit
         if self.per_unit:  # to the digits in which these times are written
             found = np.rint(found * self.per_unit) / self.per_unit
         return pandas.Index(found)
+
+    def _dates(self, positions: Array) -> Any:
+        for unit in _UNITS:
+            with suppress(ValueError, OverflowError):  # beyond the reach of the unit
+                found = pandas.DatetimeIndex(self._dates_in(unit, positions)).as_unit(unit)
+                if found.year.min() >= 1 and found.year.max() <= _LAST_YEAR:
+                    return found
+        raise ValueError(
+            f"{len(positions)} steps from {self.origin:%Y-%m-%d} go beyond the year {_LAST_YEAR}, with which the "
+            "calendar ends; ask for fewer"
+        )
+
+    def _dates_in(self, unit: str, positions: Array) -> Any:
+        origin = self.origin.as_unit(unit)
+        if self.kind == "months":
+            months = pandas.DateOffset(months=int(self.step))
+            made = [origin + int(p) * months for p in positions]
+            ends = origin.is_month_end
+            return [t + pandas.offsets.MonthEnd(0) for t in made] if ends else made
+        if self.kind == "business days":
+            return np.busday_offset(np.datetime64(origin, "D"), positions.astype(np.int64))
+        passed = positions * (self.step if self.regular else _DAY)
+        if unit == "ns":
+            return origin + pandas.to_timedelta(passed, unit="ns")
+        return origin + np.rint(passed / 1e3).astype("timedelta64[us]")
+
+
+def as_moments(times: Any) -> Any:
+    """Return dates as an index of nanoseconds, or of microseconds for years before 1678 or after 2262."""
+    index = pandas.DatetimeIndex(times)
+    try:
+        return index.as_unit("ns")
+    except pandas.errors.OutOfBoundsDatetime:
+        return index.as_unit("us")
 
 
 def read_times(time: Any, count: int) -> Any:
@@ -108,9 +141,12 @@ def read_times(time: Any, count: int) -> Any:
         _refuse(~np.isfinite(numbers), time, "is not a finite number")
         return numbers
     dates = time.to_timestamp() if isinstance(time, pandas.PeriodIndex) else time
+    if values.dtype.kind == "M":
+        _refuse(np.isnat(values), time, "is no date")
+        return as_moments(dates)
     parsed = pandas.to_datetime(pandas.Series(list(dates)), errors="coerce", format="mixed")
     _refuse(parsed.isna().to_numpy(), time, "cannot be read as a date or a number")
-    return pandas.DatetimeIndex(parsed).as_unit("ns")
+    return as_moments(parsed)
 
 
 def set_clock(times: Any) -> SeriesClock:
@@ -152,13 +188,19 @@ def _set_calendar(times: Any) -> SeriesClock:
         months = np.diff(times.year * 12 + times.month)
         if months.min() > 0:
             return SeriesClock("months", origin, float(np.gcd.reduce(months)), dated=True)
-    gaps = np.diff(times.values.astype("datetime64[ns]").astype(np.int64))
-    step = float(np.gcd.reduce(gaps))
+    gaps = np.diff(times.values)
+    shortest = np.gcd.reduce(gaps.astype(np.int64))
+    step = float(_nanoseconds(shortest.astype(gaps.dtype)))
     if step == _DAY and _are_business_days(times):
         return SeriesClock("business days", origin, step, dated=True)
-    if gaps.sum() / step <= _SPARSE * len(times):
+    if gaps.astype(np.int64).sum() / shortest <= _SPARSE * len(times):
         return SeriesClock("moments", origin, step, dated=True)
     return SeriesClock("irregular", origin, 0.0, dated=True)
+
+
+def _nanoseconds(passed: Any) -> Any:
+    """Return times that have passed, in any unit, as numbers of nanoseconds."""
+    return passed.astype(np.int64) * _UNITS[np.datetime_data(passed.dtype)[0]]
 
 
 def _are_business_days(times: Any) -> bool:

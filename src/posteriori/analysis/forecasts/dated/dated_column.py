@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +20,17 @@ from posteriori.analysis.table.columns import (
 from posteriori.analysis.table.values import are_whole_days, dates_of
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array
+from posteriori.sequence.series.series_clock import as_moments
 from posteriori.sequence.series.series_rows import SeriesRows, read_series
 
-__all__ = ["DatedSeries", "DatedTable", "levels_of", "read_dated_table", "read_moments"]
+__all__ = [
+    "DatedSeries",
+    "DatedTable",
+    "levels_of",
+    "read_dated_table",
+    "read_moment",
+    "read_moments",
+]
 
 #: Quarters as texts: 1959Q1, 1959-Q1.
 _QUARTER = re.compile(r"\s*(\d{4})[- ]?[Qq]([1-4])\s*")
@@ -64,9 +73,14 @@ class DatedTable(NamedTuple):
 
 
 def read_dated_table(
-    frame: pd.DataFrame, time: str, value: str, by: str | None = None, inputs: Sequence[str] = ()
+    frame: pd.DataFrame,
+    time: str,
+    value: str,
+    by: str | None = None,
+    inputs: Sequence[str] = (),
+    day_first: bool | None = None,
 ) -> DatedTable:
-    """Read the dated column of a table.
+    """Read the dated column of a table; whether its dates have the day first may be known.
 
     Raises
     ------
@@ -75,14 +89,15 @@ def read_dated_table(
     """
     if frame.empty:
         raise ValueError("the table has no rows")
-    times, time_column = read_moments(frame, time)
+    time_column = _time_column(frame, time, day_first)
+    times = read_moments(frame, time_column)
     y, value_column = _read_values(frame, value)
     known = [_read_input(frame, name) for name in inputs]
     by_column = None if by is None else _named(frame, by, "by")
     levels, codes = levels_of(frame, by_column)
     x = np.column_stack([values for values, _ in known]) if known else None
     told = [value_column, *(c for _, c in known)]  # of other kinds notes say that they are left out
-    notes = [f"{c.name!r}: {c.note}" for c in told if c.note and c.used]
+    notes = [*time_column.doubts, *(f"{c.name!r}: {c.note}" for c in told if c.note and c.used)]
     if (codes < 0).any():
         notes.append(f"{counted(int((codes < 0).sum()), 'row')} without {by!r}: left out")
     series, moved = [], False
@@ -104,25 +119,47 @@ def read_dated_table(
     )
 
 
-def read_moments(frame: pd.DataFrame, name: str, option: str = "time") -> tuple[Any, Column]:
-    """Return the times of rows, dates (DatetimeIndex) or numbers (N,), and their column."""
-    column = _named(frame, name, option)
+def read_moments(frame: pd.DataFrame, column: Column) -> Any:
+    """Return the times of rows, dates (DatetimeIndex) or numbers (N,), read as the column says.
+
+    Raises
+    ------
+    ValueError
+        When an entry cannot be read: which row it is.
+    """
     raw = frame[column.name]
     quarters = _as_quarters(raw)
     if quarters is not None:
-        return quarters, column
+        return quarters
+    if column.kind != "date":  # what numbers rows in one table may be a constant in another
+        column = guess_column(column.name, raw)
     if column.kind == "date":
         years = numbers_in(column, raw)
         _refuse_unread(np.isnan(years), raw, column.name)
-        moments = dates_of(years, whole_days=are_whole_days(years))
-        return pd.DatetimeIndex(moments).as_unit("ns"), column
+        return as_moments(dates_of(years, whole_days=are_whole_days(years)))
     if _is_numeric(raw, column):
         numbers = numbers_in(column, raw) if column.kind == "number" else _plain_numbers(raw)
         _refuse_unread(np.isnan(numbers), raw, column.name)
-        return numbers, column
+        return numbers
     found = pd.to_datetime(raw, errors="coerce", format="mixed")
     _refuse_unread(found.isna().to_numpy(), raw, column.name)
-    return pd.DatetimeIndex(found).as_unit("ns"), column
+    return as_moments(found)
+
+
+def read_moment(entry: Any, column: Column) -> pd.Timestamp:
+    """Return one date, a text as those of the column are read.
+
+    Raises
+    ------
+    ValueError
+        When it is no date.
+    """
+    if not isinstance(entry, str):
+        return pd.Timestamp(entry)
+    try:
+        return read_moments(pd.DataFrame({column.name: [entry]}), replace(column, kind="date"))[0]
+    except ValueError:  # a year alone, and other forms that columns do not have
+        return pd.Timestamp(entry)
 
 
 def levels_of(frame: pd.DataFrame, by: Column | None) -> tuple[list[str], Array]:
@@ -135,6 +172,14 @@ def levels_of(frame: pd.DataFrame, by: Column | None) -> tuple[list[str], Array]
     if not levels:
         raise ValueError(f"by names {by.name!r}, every entry of which is missing")
     return levels, codes
+
+
+def _time_column(frame: pd.DataFrame, name: str, day_first: bool | None) -> Column:
+    """Return the column of times; levels of a category are read like other texts."""
+    column = _named(frame, name, "time")
+    raw = frame[column.name]
+    texts = raw.astype(object) if isinstance(raw.dtype, pd.CategoricalDtype) else raw
+    return guess_column(column.name, texts, day_first)
 
 
 def _named(frame: pd.DataFrame, name: str, option: str) -> Column:
@@ -153,7 +198,7 @@ def _as_quarters(raw: pd.Series) -> Any:
     if not all(found):
         return None
     months = [f"{m[1]}-{3 * int(m[2]) - 2:02d}-01" for m in found if m]
-    return pd.DatetimeIndex(months).as_unit("ns")
+    return as_moments(np.array(months, dtype="datetime64[s]"))
 
 
 def _is_numeric(raw: pd.Series, column: Column) -> bool:

@@ -77,7 +77,7 @@ def read_future(table: Any, dated: DatedTable, level: str, rows: SeriesRows, hor
     for column in (dated.time, *dated.inputs):
         if column.name not in frame.columns:
             raise ValueError(f"future lacks the column {column.name!r}")
-    times, _ = read_moments(frame, dated.time.name, "future")
+    times = read_moments(frame, dated.time)
     places = rows.clock.positions(times)
     known = np.column_stack([_numbers(c, frame[c.name]) for c in dated.inputs])
     found = np.full((horizon, known.shape[1]), np.nan)

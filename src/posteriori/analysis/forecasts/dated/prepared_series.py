@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from posteriori.analysis.forecasts.dated.dated_column import DatedSeries, DatedTable
+from posteriori.analysis.forecasts.dated.dated_column import DatedSeries, DatedTable, read_moment
 from posteriori.analysis.forecasts.dated.holiday_inputs import holiday_inputs
 from posteriori.analysis.forecasts.dated.later_steps import (
     LaterSteps,
@@ -29,6 +28,7 @@ from posteriori.analysis.forecasts.forecast_problem import (
     choose_origins,
     foresees,
 )
+from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.recording import recording_step
 from posteriori.numerics.types import Array
@@ -91,7 +91,9 @@ def prepare_series(series: DatedSeries, dated: DatedTable, options: ForecastOpti
     whole = fill_left_out(series.rows)
     calendar = name_steps(whole.clock)
     names = tuple(column.name for column in dated.inputs)
-    rows, actual = (whole, np.zeros(0)) if options.event is None else _cut(whole, options.event)
+    rows, actual = (
+        (whole, np.zeros(0)) if options.event is None else _cut(whole, options.event, dated.time)
+    )
     regular, count = whole.clock.regular, len(rows.y)
     periods, left_out = choose_periods(options.period if regular else "none", calendar, count)
     horizon = len(actual) or choose_horizon(options.horizon, periods, count)
@@ -133,11 +135,11 @@ def _check_origins(origins: Any) -> int:
     return int(origins)
 
 
-def _cut(rows: SeriesRows, event: Any) -> tuple[SeriesRows, Array]:
+def _cut(rows: SeriesRows, event: Any, column: Column) -> tuple[SeriesRows, Array]:
     """Divide a series at an event: what was before it, and the values from then on."""
     times = rows.clock.times(rows.positions)
     try:
-        start = pd.Timestamp(event) if rows.clock.dated else float(event)
+        start = read_moment(event, column) if rows.clock.dated else float(event)
     except (TypeError, ValueError):
         kind = "a date" if rows.clock.dated else "a number, as times are"
         raise ValueError(f"event must be {kind}, got {event!r}") from None

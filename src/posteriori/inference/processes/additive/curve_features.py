@@ -36,7 +36,7 @@ class CurveFeatures(NamedTuple):
     ----------
     center, scale : (D,)
         Mean and standard deviation of columns; 1 for those that do not vary.
-    curved : (S,) of int
+    curved : (S,) of int < D
         Columns that have curves.
     low, high : (S,)
         Ends of these, in standard deviations.

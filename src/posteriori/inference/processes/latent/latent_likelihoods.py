@@ -37,7 +37,14 @@ _ALL = slice(None)
 
 
 class Bends(NamedTuple):
-    """Slopes (N, M) and minus second derivatives (N, M, M) of log likelihoods, as often as rows count."""
+    """How log likelihoods bend, as often as rows count.
+
+    Attributes
+    ----------
+    slope : (N, M)
+    curvature : (N, M, M)
+        Minus second derivatives.
+    """
 
     slope: Array
     curvature: Array

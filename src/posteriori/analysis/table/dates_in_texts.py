@@ -1,0 +1,226 @@
+"""Dates in texts: each text in its own format, day or month first as the whole column says.
+
+A date that begins with its year, or names its month, can be read in one way. Of two numbers before the year
+one is the day: what is above twelve tells which, else equal steps do, else the signs between them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from posteriori.analysis.table.values import MOST, ReadTexts, if_most, years_of
+from posteriori.numerics.types import Array, IntArray
+
+__all__ = ["read_dates"]
+
+_YEAR_FIRST = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?([T ].*)?")
+_YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})[-/.](\d{4}|\d{2})( .*)?")
+_MONTH_SECOND = re.compile(r"(\d{1,2})[ -]([A-Za-z]{3,9})[ -](\d{4}|\d{2})( .*)?")
+_MONTH_NAMED = re.compile(r"([A-Za-z]{3,9}) (\d{1,2}),? (\d{4})( .*)?")
+
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)
+#: Years of two digits from here on are of the last century, as in POSIX.
+_CENTURY = 69
+#: The date that a time of day is read with.
+_ANY_DAY = "2000-01-01"
+_ORDERS = ("month first", "day first")
+#: An order whose dates fill so much of equal steps is right if the other fills less than half of that.
+_FILLED = 0.5
+
+
+class _Text(NamedTuple):
+    """The parts of one text.
+
+    Attributes
+    ----------
+    year : int
+    first, second : int
+        Month and day; of numbers, as they stand.
+    form : {"year", "words", "numbers"}
+        What the text begins with, or that its month is a word.
+    clock : str
+        The time of day.
+    sign : str
+        Between numbers.
+    """
+
+    year: int
+    first: int
+    second: int
+    form: str
+    clock: str
+    sign: str = ""
+
+
+def read_dates(
+    texts: list[str], style: str = "", day_first: bool | None = None
+) -> ReadTexts | None:
+    """Read dates, with or without time of day, as decimal years; None if most are no dates.
+
+    Parameters
+    ----------
+    texts : list of str
+    style : {"", "day first", "month first", "day or month first", "year first", "month in words"}
+        As an earlier reading found it.
+    day_first : bool, optional
+        The order of two numbers before a year, if it is known.
+
+    Examples
+    --------
+    >>> read_dates(["03.01.2020", "2020-01-12", "13.01.2020"]).style
+    'day first'
+    """
+    parts = [_parts(text) for text in texts]
+    if not style and np.mean([part is not None for part in parts]) < MOST:
+        return None
+    known = style if style.endswith("first") and style != "year first" else ""
+    if day_first is not None:
+        known = _ORDERS[day_first]
+    both = list(zip(texts, parts, strict=True))
+    open_ones = [(text, part) for text, part in both if part and part.form == "numbers"]
+    order, remarks = (known, ()) if known or not open_ones else _choose_order(open_ones, parts)
+    named = "month in words" if any(p and p.form == "words" for p in parts) else "year first"
+    found = order if open_ones else named
+    years = years_of(_times(parts, order or _ORDERS[0]))
+    return if_most(
+        years,
+        style or found,
+        texts,
+        (*_mixed_formats(both, order), *remarks),
+        anyway=bool(style),
+    )
+
+
+def _parts(text: str) -> _Text | None:
+    """Return the parts of a text, or None if it is no date."""
+    if m := _YEAR_FIRST.fullmatch(text):
+        return _Text(int(m[1]), int(m[2]), int(m[3] or 1), "year", m[4] or "")
+    if m := _YEAR_LAST.fullmatch(text):
+        return _Text(_whole_year(m[4]), int(m[1]), int(m[3]), "numbers", m[5] or "", m[2])
+    if m := _MONTH_SECOND.fullmatch(text):
+        return _Text(_whole_year(m[3]), _month(m[2]), int(m[1]), "words", m[4] or "")
+    if m := _MONTH_NAMED.fullmatch(text):
+        return _Text(int(m[3]), _month(m[1]), int(m[2]), "words", m[4] or "")
+    return None
+
+
+def _whole_year(digits: str) -> int:
+    if len(digits) == 4:
+        return int(digits)
+    return int(digits) + (1900 if int(digits) >= _CENTURY else 2000)
+
+
+def _month(word: str) -> int:
+    """Return the number of a month by its name or the beginning of it; 0 for other words."""
+    small = "sep" if word.lower() == "sept" else word.lower()
+    return next((k for k, name in enumerate(_MONTHS, 1) if name.startswith(small)), 0)
+
+
+# -- which order -------------------------------------------------------------------------------
+
+
+def _choose_order(
+    open_ones: list[tuple[str, _Text]], parts: list[_Text | None]
+) -> tuple[str, tuple[str, ...]]:
+    """Return what comes first where two numbers stand before a year, and what must be said of it."""
+    day_first = next((text for text, p in open_ones if p.first > 12), None)
+    month_first = next((text for text, p in open_ones if p.second > 12), None)
+    if day_first and month_first:
+        both = f"{day_first!r} has the day first, {month_first!r} the month"
+        return "day or month first", (f"{both}: write all of them year first",)
+    if day_first or month_first:
+        return _ORDERS[bool(day_first)], ()
+    example = next(((t, p) for t, p in open_ones if p.first != p.second), None)
+    by_sign = _ORDERS[open_ones[0][1].sign == "."]  # points are written where the day is first
+    if example is None:
+        return by_sign, ()
+    by_steps = _order_of_equal_steps(parts)
+    if by_steps:
+        return by_steps, ("steps are equal in that order",)
+    return by_sign, (_other_order(*example, other=_ORDERS[by_sign == "month first"]),)
+
+
+def _order_of_equal_steps(parts: list[_Text | None]) -> str:
+    """Return the order in which dates are equal steps apart, if they are so in one order only."""
+    month, day = (_filled(_times(parts, order)) for order in _ORDERS)
+    for own, other, order in ((month, day, _ORDERS[0]), (day, month, _ORDERS[1])):
+        if own == 1.0 > other or (own >= _FILLED and other < 0.5 * own):
+            return order
+    return ""
+
+
+def _filled(times: Array) -> float:
+    """Return the share of equal steps, of months or of a fixed time, that have a date; 0 for fewer than three."""
+    moments = np.unique(times[~np.isnat(times)])
+    if len(moments) < 3:
+        return 0.0
+    months = moments.astype("datetime64[M]")
+    since = moments - months.astype("datetime64[us]")
+    monthly = (since == since[0]).all() and len(np.unique(months)) == len(months)
+    gaps: IntArray = np.diff(months if monthly else moments).astype(np.int64)
+    return len(moments) / (1.0 + gaps.sum() / np.gcd.reduce(gaps))
+
+
+def _other_order(text: str, found: _Text, other: str) -> str:
+    """Say what a date would be in the other order."""
+    month, day = _month_and_day(found, other)
+    return (
+        f"{other} would fit as well: if {text!r} means {found.year:04d}-{month:02d}-{day:02d}, "
+        "write the dates like that"
+    )
+
+
+def _mixed_formats(both: list[tuple[str, _Text | None]], order: str) -> tuple[str, ...]:
+    """Say that texts have several formats, if they have."""
+    words = {"year": "the year first", "words": "its month in words", "numbers": f"the {order}"}
+    examples = {part.form: text for text, part in reversed(both) if part is not None}
+    if len(examples) < 2:
+        return ()
+    told = ", ".join(f"{examples[form]!r} has {words[form]}" for form in words if form in examples)
+    return (f"formats are mixed, and each date is read by its own: {told}",)
+
+
+# -- from parts to times -------------------------------------------------------------------------
+
+
+def _month_and_day(part: _Text, order: str) -> tuple[int, int]:
+    """Return month and day of a text; where both orders are in use, the day is first if it can be."""
+    swapped = order == "day first" or (order == "day or month first" and part.second <= 12)
+    if part.form != "numbers" or not swapped:
+        return part.first, part.second
+    return part.second, part.first
+
+
+def _times(parts: list[_Text | None], order: str) -> Any:
+    """Return the times of texts in microseconds, (L,); none where a day is not in the calendar."""
+    dates = [None if part is None else (part.year, *_month_and_day(part, order)) for part in parts]
+    year, month, day = np.array([date or (0, 0, 0) for date in dates]).reshape(-1, 3).T
+    possible = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
+    first = np.where(possible, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
+    found = first.astype("datetime64[D]") + (day - 1)
+    possible &= found.astype("datetime64[M]") == first
+    times = found.astype("datetime64[us]") + _times_of_day([p.clock if p else "" for p in parts])
+    return np.where(possible, times, np.datetime64("NaT", "us"))
+
+
+def _times_of_day(clocks: list[str]) -> Any:
+    """Return times of day in microseconds, (L,), at Greenwich where texts name a zone."""
+    codes, distinct = pd.factorize(np.array([clock.strip("T ") for clock in clocks], dtype=object))
+    moments = pd.to_datetime(
+        pd.Series([f"{_ANY_DAY} {clock}" if clock else _ANY_DAY for clock in distinct]),
+        format="mixed",
+        errors="coerce",
+        utc=True,
+    )
+    passed = moments.dt.tz_convert(None).to_numpy().astype("datetime64[us]") - np.datetime64(
+        _ANY_DAY
+    )
+    within = np.abs(passed - np.timedelta64(43_200, "s")) < np.timedelta64(2, "D")
+    return np.where(within, passed, np.timedelta64("NaT", "us"))[codes]

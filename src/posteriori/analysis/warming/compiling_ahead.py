@@ -1,0 +1,116 @@
+"""A second process that compiles what a command needs later, while its first models are fitted.
+
+Both keep their code in the same folder, and neither compiles what the other has claimed
+(:mod:`posteriori.numerics.machine_code.claims`). The second one ends with the first: its input is a pipe that
+nobody writes to, which the system closes when the first one is gone, however it went.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from posteriori.analysis.warming.recipes import NEEDED, RECIPES, follow
+from posteriori.numerics.compilation import STAYS_PLAIN
+from posteriori.numerics.machine_code.claims import give_up_all
+from posteriori.numerics.machine_code.kernel_cache import cache_folder, listeners, writing
+
+__all__ = ["compiling_ahead", "note_done", "work_ahead"]
+
+_CODE = "import sys\nfrom posteriori.analysis.warming.compiling_ahead import work_ahead\nwork_ahead(sys.argv[1])"
+#: Seconds that the process may take to end.
+_PATIENCE = 5.0
+
+
+@contextmanager
+def compiling_ahead(command: str, tell: Callable[[str], None]) -> Iterator[None]:
+    """Let another process compile what a command needs, where that is not done and there is a processor for it.
+
+    Parameters
+    ----------
+    command : str
+    tell : callable
+        Called with the name of each kernel that the other process compiles, from a thread.
+    """
+    if not _is_worth_it(command):
+        yield
+        return
+    process = subprocess.Popen(
+        [sys.executable, "-c", _CODE, command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,  # Ctrl-C is for the process that asked
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    )
+    listener = threading.Thread(target=_pass_on, args=(process, tell), daemon=True)
+    listener.start()
+    try:
+        yield
+    finally:
+        _end(process)
+        listener.join()
+
+
+def work_ahead(command: str) -> None:
+    """Compile what a command needs, in the process that was started for it, and note that it is done."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    listeners.append(lambda name: print(name, flush=True))
+    for name in NEEDED[command]:
+        follow(RECIPES[name])
+    note_done(command)
+
+
+def note_done(command: str) -> None:
+    """Note that all which a command needs is compiled."""
+    _note(command).touch()
+
+
+def _is_worth_it(command: str) -> bool:
+    if command not in NEEDED or STAYS_PLAIN or _processors() < 2:
+        return False
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(cache_folder(), os.W_OK) and not _note(command).exists()
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _note(command: str) -> Path:
+    return cache_folder() / f"{command}.compiled"
+
+
+def _pass_on(process: subprocess.Popen[str], tell: Callable[[str], None]) -> None:
+    assert process.stdout is not None
+    with process.stdout as lines:
+        for line in lines:
+            tell(line.strip())
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.read()
+    with writing:  # no file is left half-written
+        give_up_all()
+        os._exit(1)
