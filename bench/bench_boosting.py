@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 from harness import Comparison, compare, peak_memory, report, use_threads
+from sklearn.datasets import load_diabetes
 from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeRegressor
 
@@ -54,6 +55,35 @@ def compare_classes(rounds: int) -> list[Comparison]:
         with use_threads(threads):
             found.append(compare(name, *both, bar=1.0, faster=True, rounds=runs, warm=False))
     return found
+
+
+def compare_small() -> list[Comparison]:
+    """A table of 442 rows with all members, and LightGBM with as many trees."""
+    try:
+        from lightgbm import LGBMRegressor
+    except ImportError as missing:
+        print(f"LightGBM is left out: {missing}")
+        return []
+    X, y = load_diabetes(return_X_y=True)
+    ours = GradientBoostingRegressor(random_state=0)
+    new = np.arange(len(y)) % 4 == 0
+    mean = ours.fit(X[~new], y[~new]).predict(X[new])
+    trees = len(ours.trees_.roots)
+    theirs = LGBMRegressor(
+        n_estimators=trees, learning_rate=10.0 / trees, num_leaves=4, n_jobs=1, verbose=-1
+    )
+    other = theirs.fit(X[~new], y[~new]).predict(X[new])
+    errors = [float(np.sqrt(np.mean((y[new] - m) ** 2))) for m in (mean, other)]
+    print(f"error on new rows: {errors[0]:.2f}, LightGBM {errors[1]:.2f}", flush=True)
+    assert errors[0] <= 1.02 * errors[1], errors
+    theirs.set_params(n_estimators=len(ours.fit(X, y).trees_.roots))
+    with use_threads(1):
+        start = time.process_time()
+        ours.fit(X, y)
+        each = (time.process_time() - start) / len(ours.trees_.roots)
+        print(f"{len(ours.trees_.roots)} trees are kept, {1e6 * each:.0f} µs each")
+        both = partial(ours.fit, X, y), partial(theirs.fit, X, y)
+        return [compare("442 x 10, all members", *both, bar=1.5, faster=False, rounds=7)]
 
 
 def compare_numbers(rounds: int) -> list[Comparison]:
@@ -118,6 +148,7 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="10 million rows, too")
     asked = parser.parse_args()
     report(f"boosting, {ROWS} x {COLUMNS}", compare_classes(asked.rounds))
+    report("boosting, 442 x 10", compare_small())
     report("NGBoost", compare_numbers(asked.ngboost_rounds))
     print_growth([100_000, 1_000_000, *([10_000_000] if asked.large else [])])
 

@@ -15,8 +15,8 @@ from posteriori.distributions.joint.normal_gamma import NormalGamma
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.estimators.target_unit import TargetUnit, learn_unit
+from posteriori.inference.trees.grower.profiles import Sums
 from posteriori.inference.trees.growing import class_sums, moment_sums
-from posteriori.inference.trees.profiles import Sums
 from posteriori.inference.trees.scores import (
     EVIDENCE_OF_CLASSES,
     EVIDENCE_OF_COUNTS,

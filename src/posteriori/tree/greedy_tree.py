@@ -23,8 +23,8 @@ from posteriori.estimators.parameters import (
     or_none,
 )
 from posteriori.inference.trees.flat_trees import Trees
+from posteriori.inference.trees.grower.profiles import Sums
 from posteriori.inference.trees.growing import bin_rows, grow_tree, make_rules
-from posteriori.inference.trees.profiles import Sums
 from posteriori.inference.trees.weakest_links import node_risks, sum_over_nodes
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, IntArray

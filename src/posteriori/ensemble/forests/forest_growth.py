@@ -12,14 +12,14 @@ import numpy as np
 
 from posteriori.ensemble.bootstrap import draw_rows
 from posteriori.inference.trees.flat_trees import Trees, join_trees
+from posteriori.inference.trees.grower.nodes import Rules
+from posteriori.inference.trees.grower.profiles import Sums
 from posteriori.inference.trees.growing import (
     BinnedRows,
     GrownTree,
     grow_tree,
     two_class_sums,
 )
-from posteriori.inference.trees.nodes import Rules
-from posteriori.inference.trees.profiles import Sums
 from posteriori.inference.trees.scores import GINI_OF_TWO
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.threads import run_beside, thread_count

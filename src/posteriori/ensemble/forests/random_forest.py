@@ -44,8 +44,8 @@ from posteriori.estimators.parameters import (
 )
 from posteriori.estimators.target_unit import learn_unit
 from posteriori.inference.trees.flat_trees import Trees
+from posteriori.inference.trees.grower.profiles import Sums
 from posteriori.inference.trees.growing import bin_rows, class_sums, make_rules, moment_sums
-from posteriori.inference.trees.profiles import Sums
 from posteriori.inference.trees.scores import CRITERIA, GINI_OF_TWO
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.random import as_generator

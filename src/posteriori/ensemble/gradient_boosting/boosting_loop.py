@@ -23,8 +23,8 @@ from posteriori.ensemble.gradient_boosting.loss_slopes import (
     sum_classes,
 )
 from posteriori.inference.trees.flat_trees import leaf_of
-from posteriori.inference.trees.growth import grow_packed
-from posteriori.inference.trees.nodes import (
+from posteriori.inference.trees.grower.growth import grow_packed
+from posteriori.inference.trees.grower.nodes import (
     LEFT,
     NODES,
     PRIME,
@@ -36,8 +36,8 @@ from posteriori.inference.trees.nodes import (
     draw_number,
     write_tree,
 )
+from posteriori.inference.trees.grower.whole_sums import pack_loss
 from posteriori.inference.trees.scores import NEWTON
-from posteriori.inference.trees.whole_sums import pack_loss
 from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 

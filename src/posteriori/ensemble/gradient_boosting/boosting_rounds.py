@@ -13,6 +13,8 @@ from posteriori.ensemble.gradient_boosting.boosting_loop import Judges, Learning
 from posteriori.ensemble.gradient_boosting.loss_slopes import fill_slopes
 from posteriori.ensemble.gradient_boosting.losses import Loss
 from posteriori.inference.trees.flat_trees import Trees
+from posteriori.inference.trees.grower.nodes import NODES, Tree, largest_tree, new_tree
+from posteriori.inference.trees.grower.profiles import empty_profile
 from posteriori.inference.trees.growing import (
     MANY_ROWS,
     BinnedRows,
@@ -20,9 +22,8 @@ from posteriori.inference.trees.growing import (
     make_rules,
     new_slots,
     new_trees,
+    written_trees,
 )
-from posteriori.inference.trees.nodes import NODES, Tree, largest_tree, new_tree
-from posteriori.inference.trees.profiles import empty_profile
 from posteriori.inference.trees.scores import NEWTON
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.threads import in_halves, run_beside
@@ -193,7 +194,8 @@ class _Member:
             table.y,
             table.weight,
             np.repeat(self.start[:, None], size, axis=1),
-            *(np.zeros(size) for _ in range(2)),
+            np.zeros(size),
+            np.zeros(size),
             np.zeros(size, dtype=np.int64),
             rows,
             left_out,
@@ -223,13 +225,10 @@ class _Member:
         while asked := loop.add_rounds(*shared, trees, steps, self.state, self.numbers, helped):
             self._help(asked, trees, steps)
             helped = True
-        *arrays, levels, n_levels, roots = trees
         added = int(self.state[loop.TREES])
         if added:
-            size, marks = roots[added], int(self.state[loop.MARKS])
-            kept = [a[:size].copy() for a in (*arrays, steps)]
-            self.trees.append(Trees(*kept[:-1], levels[:marks].copy(), n_levels, roots[:added]))
-            self.values.append(kept[-1])
+            self.trees.append(written_trees(trees, added))
+            self.values.append(steps[: len(self.trees[-1].column)].copy())
         return added // self.plan.predictors
 
     def _rounds_at_once(self) -> int:

@@ -123,16 +123,18 @@ class Trees:
         """Return the first trees, all if there are no more."""
         if count >= len(self.roots):
             return self
-        arrays = (
-            self.column,
-            self.threshold,
-            self.left,
-            self.right,
-            self.missing_left,
-            self.subset,
+        nodes = slice(self.roots[count])
+        return Trees(
+            self.column[nodes],
+            self.threshold[nodes],
+            self.left[nodes],
+            self.right[nodes],
+            self.missing_left[nodes],
+            self.subset[nodes],
+            self.levels,
+            self.n_levels,
+            self.roots[:count],
         )
-        kept = (array[: self.roots[count]] for array in arrays)
-        return Trees(*kept, self.levels, self.n_levels, self.roots[:count])
 
     def find_leaves(self, x: Array) -> IntArray:
         """Return the leaf of each row in each tree, (N, T).

@@ -9,9 +9,9 @@ import numpy as np
 
 from posteriori.inference.trees.bins import Bins, apply_bins, learn_bins
 from posteriori.inference.trees.flat_trees import Trees
-from posteriori.inference.trees.growth import grow_packed, grow_sums
-from posteriori.inference.trees.keys import HALF, LOWER
-from posteriori.inference.trees.nodes import (
+from posteriori.inference.trees.grower.growth import grow_packed, grow_sums
+from posteriori.inference.trees.grower.keys import HALF, LOWER
+from posteriori.inference.trees.grower.nodes import (
     COLUMN,
     LEFT,
     NODES,
@@ -28,9 +28,9 @@ from posteriori.inference.trees.nodes import (
     new_tree,
     write_tree,
 )
-from posteriori.inference.trees.profiles import Profile, Sums, empty_profile
+from posteriori.inference.trees.grower.profiles import Profile, Sums, empty_profile
+from posteriori.inference.trees.grower.whole_sums import add_packed, pack_loss
 from posteriori.inference.trees.scores import NEWTON
-from posteriori.inference.trees.whole_sums import add_packed, pack_loss
 from posteriori.numerics.compilation import as_kernel_indices, as_kernel_input
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
@@ -49,6 +49,7 @@ __all__ = [
     "new_slots",
     "new_trees",
     "two_class_sums",
+    "written_trees",
 ]
 
 #: From this many rows on, whole numbers are added up by several threads.
@@ -279,9 +280,28 @@ def _as_grown(bins: Bins, table: Table, tree: Tree, sums: Array) -> GrownTree:
     inner = nodes[:, LEFT] >= 0
     written = new_trees(1, len(nodes), int(bins.n_levels[nodes[inner, COLUMN]].sum()), bins)
     write_tree(table, tree, 0, 0, written)
-    trees = Trees(*written[:-1], written[-1][:1])
+    trees = written_trees(written, 1)
     gain = np.where(inner, tree.gain[: len(nodes)], 0.0)
     return GrownTree(trees, sums, gain, tree.rows, nodes[:, START], nodes[:, STOP])
+
+
+def written_trees(arrays: tuple[Any, ...], count: int) -> Trees:
+    """Return the first trees of arrays from :func:`new_trees`; the rest of these is let go."""
+    *of_nodes, levels, n_levels, roots = arrays
+    size = int(roots[count])
+    column, threshold, left, right, missing_left, subset = (a[:size].copy() for a in of_nodes)
+    marks = int(np.where(subset >= 0, subset + n_levels[column], 0).max(initial=0))
+    return Trees(
+        column,
+        threshold,
+        left,
+        right,
+        missing_left,
+        subset,
+        levels[:marks].copy(),
+        n_levels,
+        roots[:count],
+    )
 
 
 def new_trees(trees: int, nodes: int, marks: int, bins: Bins) -> tuple[Any, ...]:

@@ -21,8 +21,8 @@ from posteriori.inference.trees.asked_columns import AskedColumns, Sketch
 from posteriori.inference.trees.bins import apply_bins
 from posteriori.inference.trees.box_kernels import BoxRules
 from posteriori.inference.trees.flat_trees import Trees
+from posteriori.inference.trees.grower.profiles import Sums
 from posteriori.inference.trees.growing import BinnedRows, GrownTree, grow_tree, make_rules
-from posteriori.inference.trees.profiles import Sums
 from posteriori.inference.trees.scores import TIE, score_of
 from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray

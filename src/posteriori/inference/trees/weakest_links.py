@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.trees.flat_trees import Trees
-from posteriori.inference.trees.profiles import Sums, add_row
+from posteriori.inference.trees.grower.profiles import Sums, add_row
 from posteriori.inference.trees.scores import EVIDENCE_OF_CLASSES, NEWTON, score_of
 from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.types import Array, IntArray

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from posteriori.inference.trees.nodes import Rules
-from posteriori.inference.trees.profiles import GAPS, LEFT_SIDE, RIGHT_SIDE, Profile
+from posteriori.inference.trees.grower.nodes import Rules
+from posteriori.inference.trees.grower.profiles import GAPS, LEFT_SIDE, RIGHT_SIDE, Profile
 from posteriori.inference.trees.scores import EVIDENCE_OF_CLASSES, TIE, score_of, weight_of
 from posteriori.numerics.compilation import kernel
 
@@ -22,7 +22,7 @@ _MOST_SUBSETS = 8
 @kernel(called="kernels")
 def best_division(
     rules: Rules, profile: Profile, length: int, size: int, total: Any, levels: int
-) -> tuple[float, int, int, bool]:
+) -> tuple[int, float, int, bool]:
     """Return how many bins are listed, the best score, after which of them, and where gaps go.
 
     Gaps of numbers go where the score is higher. Of categories they are a level like the others. For
@@ -81,7 +81,7 @@ def _best_cut(
     return best, place, missing_left
 
 
-@kernel(called="kernels")
+@kernel(called="inlined")
 def _score_sides(rules: Rules, sides: Any) -> float:
     """Return the score of both sides, −∞ where one of them is too small."""
     score = 0.0

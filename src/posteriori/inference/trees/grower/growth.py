@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from posteriori.inference.trees.keys import HALF, LOWER
-from posteriori.inference.trees.nodes import (
+from posteriori.inference.trees.grower.keys import HALF, LOWER
+from posteriori.inference.trees.grower.nodes import (
     COLUMN,
     DEPTH,
     FREE,
@@ -31,10 +31,9 @@ from posteriori.inference.trees.nodes import (
     note_split,
     split_rows,
 )
-from posteriori.inference.trees.profiles import Profile, Sums, add_rows, profile_column
-from posteriori.inference.trees.scores import GINI_OF_TWO, TIE, is_pure, score_of, weight_of
-from posteriori.inference.trees.splits import NOTHING, best_division
-from posteriori.inference.trees.whole_sums import (
+from posteriori.inference.trees.grower.profiles import Profile, Sums, profile_column, sum_node
+from posteriori.inference.trees.grower.splits import NOTHING, best_division
+from posteriori.inference.trees.grower.whole_sums import (
     add_packed,
     best_packed_cut,
     list_cells,
@@ -42,6 +41,7 @@ from posteriori.inference.trees.whole_sums import (
     slope_score,
     sort_levels,
 )
+from posteriori.inference.trees.scores import GINI_OF_TWO, TIE, is_pure, score_of, weight_of
 from posteriori.numerics.compilation import kernel
 
 __all__ = ["grow_packed", "grow_sums"]
@@ -57,7 +57,7 @@ def grow_sums(
     """Grow a tree, with the sums (M, S) of its nodes."""
     codes, y, weight, state, nodes = sums.codes, sums.y, sums.weight, tree.state, tree.nodes
     begin_tree(tree)
-    add_rows(codes, y, weight, tree.rows, of_nodes[0])
+    sum_node(codes, y, weight, tree.rows, of_nodes[0])
     while True:
         for leaf in (state[WAITING], state[SIBLING]):
             if leaf >= 0:
@@ -76,7 +76,7 @@ def grow_sums(
         split_rows(table.bins, tree, profile.goes_left, node, rules)
         for leaf in range(state[NODES] - 2, state[NODES]):
             rows = tree.rows[nodes[leaf, START] : nodes[leaf, STOP]]
-            add_rows(codes, y, weight, rows, of_nodes[leaf])
+            sum_node(codes, y, weight, rows, of_nodes[leaf])
 
 
 @kernel(called="kernels")
@@ -275,7 +275,7 @@ def _find_packed(
             return
 
 
-@kernel(called="kernels")
+@kernel(called="inlined")
 def _list_node(
     table: Table,
     tree: Tree,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.trees.keys import HALF, LOWER, fill_keys, sort_keys, sorts_faster
+from posteriori.inference.trees.grower.keys import HALF, LOWER, fill_keys, sort_keys, sorts_faster
 from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
@@ -21,7 +21,7 @@ __all__ = [
     "Profile",
     "Sums",
     "add_row",
-    "add_rows",
+    "sum_node",
     "empty_profile",
     "profile_column",
 ]
@@ -112,7 +112,7 @@ def add_row(codes: Any, y: Any, weight: Any, n: int, to: Any) -> None:
 
 
 @kernel(called="kernels")
-def add_rows(codes: Any, y: Any, weight: Any, rows: Any, to: Any) -> None:
+def sum_node(codes: Any, y: Any, weight: Any, rows: Any, to: Any) -> None:
     """Write what rows have together to ``to`` (S,)."""
     to[:] = 0.0
     for i in range(len(rows)):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.inference.trees.keys import HALF, LOWER, fill_keys, sort_keys, sorts_faster
+from posteriori.inference.trees.grower.keys import HALF, LOWER, fill_keys, sort_keys, sorts_faster
 from posteriori.inference.trees.scores import TIE
 from posteriori.numerics.compilation import kernel
 
@@ -76,8 +76,8 @@ def add_packed(bins: Any, first_cell: Any, rows: Any, packed: Any, cells: Any) -
             cells[np.uint64(first_cell[j]) + np.uint64(bins[n, j])] += packed[n]
 
 
-@kernel(called="kernels")
-def list_cells(cells: Any, size: int, places: Any, values: Any) -> tuple[int, int]:
+@kernel(called="inlined")
+def list_cells(cells: Any, size: int, places: Any, values: Any) -> tuple[Any, int]:
     """List the bins that hold something, with their whole numbers; return how many, and that of gaps.
 
     Parameters
@@ -95,7 +95,7 @@ def list_cells(cells: Any, size: int, places: Any, values: Any) -> tuple[int, in
     return np.int64(length), missing
 
 
-@kernel(called="kernels")
+@kernel(called="inlined")
 def list_rows(
     bins: Any, j: int, size: int, rows: Any, packed: Any, places: Any, values: Any
 ) -> tuple[int, int]:
@@ -148,7 +148,7 @@ def slope_score(value: int, slope: float, curvature: float, ridge: float) -> flo
     return g * g / ((value & LOWER) * curvature + ridge)
 
 
-@kernel(called="kernels")
+@kernel(called="inlined")
 def best_packed_cut(
     values: Any,
     length: int,

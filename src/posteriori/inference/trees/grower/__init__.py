@@ -1,0 +1,1 @@
+"""How one tree grows, in compiled loops: nodes, sums by bins, divisions."""
