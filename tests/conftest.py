@@ -20,12 +20,20 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
-from tests.seconds import pytest_addoption, pytest_terminal_summary  # noqa: E402, F401
-
-# The same examples on every machine and run; no deadline, since a shared core may stall.
-hypothesis.settings.register_profile(
-    "posteriori", derandomize=True, deadline=None, max_examples=60, print_blob=True
+from tests.seconds import (  # noqa: E402, F401
+    pytest_addoption,
+    pytest_configure,
+    pytest_runtest_makereport,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
 )
+
+# The same examples on every machine and run; no deadline, since a shared core may stall. Few in every
+# run, many in that of the slow tests.
+for profile, examples in (("posteriori", 25), ("thorough", 200)):
+    hypothesis.settings.register_profile(
+        profile, derandomize=True, deadline=None, max_examples=examples, print_blob=True
+    )
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "posteriori"))
 
 

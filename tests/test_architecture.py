@@ -7,6 +7,7 @@ type checkers alone do not.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -18,6 +19,8 @@ import pytest
 SRC = Path(__file__).parents[1] / "src"
 PACKAGE = SRC / "posteriori"
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+#: Lines that may be imports within something: few files have any, and only these are searched.
+INDENTED = re.compile(r"^\s+(import|from) ", re.MULTILINE)
 #: Files in a folder beside its ``__init__``.
 MOST_FILES = 16
 
@@ -63,7 +66,9 @@ def source_of(module: str, name: str) -> str:
 def imports_of(module: str) -> set[str]:
     """Return the files of the package that a file imports, now or when it is used."""
     found = set(stub_of(module).values())
-    for node in run_time_nodes(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+    text = FILES[module].read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    for node in run_time_nodes(tree) if INDENTED.search(text) else tree.body:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tools import rooms
 from tools.under_other_kernels import choose_kernels
 
 import posteriori
-from tests.seconds import seconds_of_rooms
+from tests.seconds import Clock, seconds_of_rooms, seconds_of_tests, sum_up, too_long
 
 IMPORTS = {
     "cli": {"plots"},
@@ -91,3 +92,43 @@ def test_seconds_are_added_by_room():
         }
     )
     assert seconds_of_rooms(tests) == {"a": 3.0, "(the whole package)": 4.0}
+
+
+def report(test, when, own, others=0.0, compiling=0.0, kernels=0, **marks):
+    spent = [own, others, compiling, kernels]
+    return SimpleNamespace(nodeid=test, when=when, spent=spent, keywords=marks)
+
+
+REPORTS = [
+    report("long", "setup", 1.0),
+    report("long", "call", 4.0, others=2.0),
+    report("compiled", "call", 1.0, compiling=30.0, kernels=7),
+    report("fixture", "setup", 9.0),
+    report("fixture", "call", 0.5),
+    report("apart", "call", 0.5, others=8.0),
+    report("marked", "call", 60.0, slow=1),
+]
+
+
+def test_a_test_has_the_seconds_of_its_fixtures_and_processes():
+    assert seconds_of_tests(REPORTS[:2]) == {"long": 7.0}
+
+
+def test_tests_are_too_long_by_themselves_and_without_compiling():
+    assert too_long(REPORTS) == {"long": 4.0}
+
+
+def test_a_cache_is_cold_where_kernels_were_compiled():
+    assert (
+        sum_up(REPORTS[:2]) == "7 s of processor time in tests; the cache of machine code was warm"
+    )
+    assert sum_up(REPORTS[:3]).endswith("was cold: 7 kernels compiled in 30 s")
+
+
+def test_the_clock_counts_work_and_leaves_out_compiling():
+    clock = Clock()
+    sum(range(300_000))
+    worked = clock.lap()
+    assert worked.own > 0.0
+    assert (worked.compiling, worked.kernels) == (0.0, 0)
+    assert clock.lap().own < worked.own

@@ -28,6 +28,8 @@ LIST = Path(__file__).with_suffix(".toml")
 _NOTICED = {1, 2}
 #: … or none was asked for.
 _NO_TESTS = 5
+#: Seconds after which tests have noticed an error by never ending.
+_PATIENCE = 600
 
 
 class Mutant(NamedTuple):
@@ -120,14 +122,18 @@ def _run_tests(mutant: Mutant, copy: Path) -> int:
         "OMP_NUM_THREADS": "1",
     }
     options = "-m pytest -q -x -m 'not slow' -p no:cacheprovider"
-    done = subprocess.run(
-        [sys.executable, *shlex.split(options), *shlex.split(mutant.tests)],
-        cwd=PROJECT,
-        env=os.environ | variables,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, *shlex.split(options), *shlex.split(mutant.tests)],
+            cwd=PROJECT,
+            env=os.environ | variables,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return min(_NOTICED)
     return done.returncode
 
 

@@ -90,9 +90,13 @@ def test_every_candidate_is_tried():
     assert all(any(c is case.values[0] for case in CASES) for c in PREDICTING)
 
 
+@pytest.fixture
+def analysis(candidate, kind, analysis_of):
+    return analysis_of(kind, candidate.task)
+
+
 @pytest.mark.parametrize(("candidate", "kind"), CASES)
-def test_densities_of_rows_are_the_same(candidate, kind, analysis_of):
-    analysis = analysis_of(kind, candidate.task)
+def test_densities_of_rows_are_the_same(candidate, kind, analysis):
     outcome, problem = analysis.outcomes[candidate.name], analysis.problem
     assert outcome.failure == ""
     assert np.isfinite(outcome.unseen.log_density).all()

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 from posteriori.analysis import load_model
 from posteriori.analysis.fitting.table_problem import read_target
 from posteriori.cli.output import plain
-from posteriori.plotting.page_figures import render_svg
 
 #: Prints far more than a pipe holds, then writes a file.
 _PRINTS = """
@@ -69,20 +67,6 @@ def test_readers_who_leave_do_not_cost_report_and_model(tmp_path: Path) -> None:
 def test_control_codes_are_not_printed() -> None:
     assert plain("a\x1b]0;title\x07b\r") == "a�]0;title�b�"
     assert plain("Zürich − ±") == "Zürich − ±"
-
-
-def test_a_figure_that_cannot_be_drawn_says_so() -> None:
-    def paint(axes: object) -> None:
-        raise ValueError("Too many bins for data range")
-
-    assert "not drawn: Too many bins" in render_svg("name", "title", paint)
-
-
-def test_figures_of_the_largest_numbers_leak_no_warnings() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        drawn = render_svg("name", "title", lambda axes: axes.plot([-1.7e308, 1.7e308], [0, 1]))
-    assert "<svg" in drawn
 
 
 def test_classes_may_be_any_two_numbers() -> None:

@@ -142,6 +142,13 @@ def test_binomials_of_different_size_share_no_carrier():
     assert found == pytest.approx(0.5 * np.sqrt(p * q).sum(), rel=1e-9)
 
 
+def test_estimates_scatter_as_widely_as_they_say():
+    classes = [Normal(m, variance=1.0) for m in (0.0, 1.0, 2.5)]
+    found = [estimate_bayes_error(classes, size=400, rng=seed) for seed in range(200)]
+    scatter = np.std([one.value for one in found])
+    assert scatter == pytest.approx(np.mean([one.error for one in found]), rel=5 / np.sqrt(400))
+
+
 @pytest.mark.topic("002/A11")
 def test_simulation_agrees_with_the_closed_form_of_shared_covariances():
     cov = np.array([[2.0, 0.5], [0.5, 1.0]])

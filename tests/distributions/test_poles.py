@@ -77,7 +77,7 @@ def test_polya_gamma_draws_of_extreme_members():
     assert PolyaGamma(1e300, 1e300).sample(rng=0) == pytest.approx(0.5)
     assert PolyaGamma(1.0, 1e300).variance == 0.0
     for d in (PolyaGamma(3.0, 100.0), PolyaGamma(0.7, -90.0), PolyaGamma(2000.0, 3.0)):
-        x = d.sample(100_000, rng=1)
+        x = d.sample(30_000, rng=1)
         assert abs(x.mean() - d.mean) < 5 * d.std / np.sqrt(x.size)
         spread = (x - d.mean) ** 2
         assert abs(spread.mean() - d.variance) < 5 * spread.std() / np.sqrt(x.size)

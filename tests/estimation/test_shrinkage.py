@@ -146,6 +146,10 @@ def test_james_stein_on_several_means(variance):
     x = sampler(np.random.default_rng(0))
     known = james_stein_means(x, 4.0)
     np.testing.assert_allclose(known.estimate, james_stein(x.mean(axis=0), 4.0 / n).estimate)
+    mean, dof = x.mean(axis=0), 8 * (n - 1)
+    estimated = dof / (dof + 2) * x.var(axis=0, ddof=1).mean() / n
+    expected = (1.0 - 6 * estimated / (mean @ mean)) * mean
+    np.testing.assert_allclose(james_stein_means(x, positive_part=False).estimate, expected)
 
 
 def test_shrunken_covariances():

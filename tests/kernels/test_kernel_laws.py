@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from posteriori import kernels
-from posteriori.kernels import Kernel, Linear
+from posteriori.kernels import RBF, Kernel, Linear
 from posteriori.numerics.rank import ROUNDING
 from tests.kernels.kernel_cases import CASES, WITH_FEATURES, points
 
@@ -175,3 +175,9 @@ def test_a_value(kernel):
     assert hash(kernel) == hash(kernel)
     assert kernel != CASES["cosine"] * CASES["cosine"]
     assert repr(kernel)
+
+
+def test_parameters_too_small_for_a_number_are_refused() -> None:
+    """What a search makes is not checked one by one, but e^x can be 0."""
+    with pytest.raises(ValueError, match=r"scale must be positive, got 0"):
+        (2.0 * RBF(1.0)).with_log_parameters([0.0, -800.0])

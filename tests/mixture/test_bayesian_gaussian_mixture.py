@@ -161,6 +161,15 @@ def test_a_prior_serves_rows_without_spread():
     assert float(same.log_evidence_) == pytest.approx(float(learned.log_evidence), abs=1e-9)
 
 
+def test_the_predictive_of_one_component_is_the_belief_averaged_over():
+    prior = NormalWishart([0.5, 1.0], 0.7, 4.0, [[1.0, 0.3], [0.3, 2.0]])
+    x = np.random.default_rng(3).normal(size=(6, 2)) * [1.0, 3.0]
+    model = BayesianGaussianMixture(1, prior=prior).fit(x)
+    learned = bayes(prior, lambda m, p: MvNormal(m, precision=p), x)
+    new = np.array([[0.0, 0.0], [2.0, -5.0], [-4.0, 9.0]])
+    assert model.score_samples(new) == pytest.approx(learned.predictive.log_prob(new), abs=1e-9)
+
+
 def test_the_predictive_is_a_mixture_of_students():
     b = BayesianGaussianMixture(3, random_state=0).fit(faithful())
     x = faithful()[:20]

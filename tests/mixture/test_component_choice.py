@@ -1,5 +1,8 @@
 """How many components, and which of them make a cluster."""
 
+from itertools import combinations
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.special import xlogy
@@ -76,6 +79,22 @@ def test_a_bent_cluster_is_joined_from_components():
     assert path.entropies[0] == pytest.approx(0.0, abs=1e-9)
     p = model.predict_proba(x)
     assert path.entropies[-1] == pytest.approx(-xlogy(p, p).sum())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_are_joined_that_take_most_of_the_entropy_away(seed):
+    """Of all ways to join two of the clusters none leaves less, at every step of the path."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(rng.permutation([0.2, 0.4, 0.6, 0.8, 1.0]), size=60)
+    path = join_components(SimpleNamespace(predict_proba=lambda X: p), p)
+    for before, entropy in zip(path.groups[1:], path.entropies, strict=False):
+        shares = [p[:, list(group)].sum(axis=1) for group in before]
+        left = [
+            sum(-xlogy(s, s).sum() for i, s in enumerate(shares) if i not in pair)
+            - xlogy(joined := shares[pair[0]] + shares[pair[1]], joined).sum()
+            for pair in combinations(range(len(before)), 2)
+        ]
+        assert entropy == pytest.approx(min(left), rel=1e-12)
 
 
 def test_bad_questions_are_named():

@@ -13,6 +13,7 @@ from posteriori.mixture.experts.expert_learning import (
     FLOOR,
     ExpertRows,
     Experts,
+    _best_experts,
     fit_experts,
     log_joint,
     log_prior,
@@ -286,3 +287,24 @@ def test_duplicate_columns_share_their_weight():
     x, y, _ = crossing_lines(100)
     model = MixtureOfExperts(2, "constant", random_state=0).fit(np.column_stack([x, x]), y)
     np.testing.assert_allclose(model.coef_[:, 0], model.coef_[:, 1], rtol=1e-6)
+
+
+def test_experts_are_the_most_probable_given_their_rows():
+    """Beside a search by numbers: columns that repeat one another, and an expert without rows."""
+    rng = np.random.default_rng(4)
+    z = np.column_stack([np.ones(40), rng.normal(size=(40, 2))])
+    z = np.column_stack([z, z[:, 1]])
+    rows = ExpertRows(z, z @ [0.1, 0.6, -0.4, 0.2] + 0.3 * rng.normal(size=40), np.ones(40), 1)
+    shares = np.column_stack([np.ones(40), np.zeros(40)])
+    weights, variances = _best_experts(rows, shares, np.ones(2))
+
+    def descent(point):
+        experts = Experts(np.zeros((0, 1)), point[None, :4], point[4:])
+        return -float(log_joint(experts, rows).sum()) - log_prior(experts)
+
+    best = minimize(descent, np.zeros(5), tol=1e-10)
+    np.testing.assert_allclose(weights[0], best.x[:4], atol=1e-4)
+    assert np.log(variances[0]) == pytest.approx(best.x[4], abs=1e-4)
+    np.testing.assert_array_equal(weights[1], 0.0)
+    # mode of the noise a priori
+    assert variances[1] == pytest.approx(1.0 / 200.0 / 2.0)

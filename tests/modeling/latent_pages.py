@@ -327,17 +327,22 @@ def check_ar_order(page: Names) -> None:
 def _autoregression_with_gaps(y: np.ndarray, missing: list[int], p: int) -> tuple[Any, ...]:
     """Let the coefficients, the precision and the missing values take turns, from scratch."""
     T = len(y)
-    lags = [np.eye(T)[[t - k for k in range(1, p + 1)]] for t in range(5, T)]  # x_t = L_t y
+    lags = [np.arange(t - 1, t - p - 1, -1) for t in range(5, T)]  # x_t = (y_t-1, …, y_t-p)
+    pairs = [np.ix_(lag, lag) for lag in lags]
     gap = np.eye(T)[:, missing]
     filled, spread = np.where(np.isin(np.arange(T), missing), 0.0, y), np.eye(len(missing))
     shape, rate = 1 + (T - 5) / 2, 1.0
     for _ in range(40):
         tau = shape / rate
         second = gap @ spread @ gap.T + np.outer(filled, filled)  # E[y yᵀ]
-        cov = np.linalg.inv(np.eye(p) + tau * sum(L @ second @ L.T for L in lags))
-        a = tau * cov @ sum(L @ second[:, t] for t, L in enumerate(lags, 5))
-        rows = np.array([np.eye(T)[t] - a @ L for t, L in enumerate(lags, 5)])
-        form = rows.T @ rows + sum(L.T @ cov @ L for L in lags)  # E[Σ r_t²] = yᵀ form y
+        cov = np.linalg.inv(np.eye(p) + tau * sum(second[pair] for pair in pairs))
+        a = tau * cov @ sum(second[lag, t] for t, lag in enumerate(lags, 5))
+        rows = np.eye(T)[5:]
+        for row, lag in zip(rows, lags, strict=True):
+            row[lag] -= a
+        form = rows.T @ rows  # E[Σ r_t²] = yᵀ form y
+        for pair in pairs:
+            form[pair] += cov
         spread = np.linalg.inv(tau * gap.T @ form @ gap)
         known = filled - gap @ (gap.T @ filled)
         filled = known - tau * gap @ spread @ gap.T @ form @ known

@@ -2,13 +2,15 @@
 
 import pytest
 
-from posteriori.selection.candidates import CANDIDATES, candidates_for
+from posteriori.selection import candidates
+from posteriori.selection.candidates import CANDIDATES, Candidate, candidates_for
 
 PROCESS, SPARSE, CURVES = "Gaussian process", "Gaussian process (sparse)", "additive curves"
 
 
 def tried(task="regression", **size):
-    return {c.name for c in candidates_for(task, **size)} & {PROCESS, SPARSE, CURVES}
+    found = candidates_for(task, thorough=True, **size)
+    return {c.name for c in found} & {PROCESS, SPARSE, CURVES}
 
 
 @pytest.mark.parametrize(
@@ -49,3 +51,34 @@ def test_names_and_titles_are_told_apart():
     for task in {c.task for c in CANDIDATES}:
         called = [name for c in CANDIDATES if c.task == task for name in {c.name, c.words}]
         assert len(called) == len(set(called))
+
+
+def test_what_seldom_wins_waits_for_a_thorough_comparison(monkeypatch):
+    dear = Candidate("dear", "regression", "nowhere.Dear", thorough=True)
+    monkeypatch.setattr(candidates, "CANDIDATES", (*CANDIDATES, dear))
+    assert dear not in candidates_for("regression", rows=100, inputs=3)
+    assert dear in candidates_for("regression", rows=100, inputs=3, thorough=True)
+    assert candidates_for("regression", ["dear"]) == [dear]
+
+
+@pytest.mark.parametrize(
+    ("task", "rows", "dear"),
+    [
+        ("regression", 500, {"boosted counts"}),
+        ("regression", 5_000, {SPARSE, "boosted counts"}),
+        ("classification", 500, {PROCESS}),
+    ],
+)
+def test_costly_models_that_never_won_are_asked_for(task, rows, dear):
+    """None of them was first on a public table, and each took more than a twentieth of the time."""
+    size = {"rows": rows, "inputs": 5, "targets": ("counts",) if task == "regression" else ()}
+    few, all_of_them = (candidates_for(task, thorough=t, **size) for t in (False, True))
+    assert {c.name for c in all_of_them} - {c.name for c in few} == dear
+
+
+@pytest.mark.parametrize("task", ["regression", "classification", "joint"])
+def test_quick_models_come_first(task):
+    found = [c.quick for c in candidates_for(task, rows=500, inputs=5)]
+    assert found[0]
+    assert not found[-1]
+    assert found == sorted(found, reverse=True)

@@ -6,7 +6,15 @@ from scipy import integrate, stats
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from posteriori import Bernoulli, Beta, Binomial, Normal, bayes
+from posteriori import (
+    Bernoulli,
+    Beta,
+    Binomial,
+    Normal,
+    Poisson,
+    bayes,
+)
+from posteriori.distributions import Empirical, NegativeBinomial
 from posteriori.regression import BayesianLinearRegression, RobustRegression
 from posteriori.selection import (
     ModelAverage,
@@ -21,6 +29,7 @@ from posteriori.selection import (
     stacking_weights,
     strength_of_evidence,
 )
+from posteriori.selection.stacking import weights_by_folds
 from tests.scikit_learn_checks import every_check
 
 TOSSES = [1, 0, 1, 1, 0, 0, 1]
@@ -141,6 +150,26 @@ def test_a_mixture_of_families_by_quadrature():
     assert stats.kstest(draws[:5000], mixed.cdf).pvalue > 1e-3
 
 
+@pytest.mark.parametrize(
+    "counts",
+    [
+        Poisson([[3.0], [80.0]]),
+        NegativeBinomial(2.0, mean=[[40.0], [0.3]]),
+        Empirical([-0.25, 0.5, 1.0, 3.7]),  # atoms between whole numbers
+    ],
+    ids=["Poisson", "negative binomial", "others"],
+)
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.97])
+def test_quantiles_of_counts_and_numbers_are_the_least_that_reach_their_level(counts, share):
+    numbers = Normal(np.full(counts.batch_shape, 2.2), variance=9.0)
+    mixed = PredictiveMixture([1.0 - share, share], [counts, numbers])
+    q = np.array([0.001, 0.05, 0.31, 0.5, 0.95, 0.9999])
+    found = mixed.quantile(q)
+    assert (mixed.cdf(found) >= q * (1.0 - 1e-14)).all()
+    before = found - 1e-9 * np.maximum(np.abs(found), 1.0)
+    assert (mixed.cdf(before) < q).all()
+
+
 def test_stacking_weights_satisfy_the_conditions_of_a_maximum():
     logs = stats.norm.logpdf(np.random.default_rng(0).normal(size=(200, 1)), [-1.0, 0.4, 3.0])
     w = stacking_weights(logs)
@@ -148,6 +177,30 @@ def test_stacking_weights_satisfy_the_conditions_of_a_maximum():
     assert w.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(slopes[w > 1e-6], 1.0, atol=1e-5)
     assert np.all(slopes < 1.0 + 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_stacking_reaches_the_maximum_whatever_the_models_say(seed):
+    """Densities of huge range, models that say nearly or exactly the same, one that rules rows out."""
+    rng = np.random.default_rng(seed)
+    logs = 10.0 * rng.standard_t(2.0, size=(400, 8))
+    logs = np.hstack([logs, logs[:, :3] + 1e-6 * rng.normal(size=(400, 3)), logs[:, :1]])
+    logs[rng.random(400) < 0.2, 3] = -np.inf
+    p = np.exp(logs - logs.max(axis=1, keepdims=True))
+    w = stacking_weights(logs)
+    assert (w >= 0.0).all()
+    assert w.sum() == pytest.approx(1.0)
+    # by concavity no weights have a mean log score that is higher by more than this
+    assert (p / (p @ w)[:, None]).mean(axis=0).max() - 1.0 < 1e-5
+
+
+def test_of_many_rows_some_tell_the_weights():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120_000, 1)) * np.where(rng.random((120_000, 1)) < 0.3, 3.0, 1.0)
+    logs = stats.norm.logpdf(x, scale=[1.0, 3.0])
+    fold = rng.integers(5, size=len(x))
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(5)]
+    np.testing.assert_allclose(weights_by_folds(logs, splits), stacking_weights(logs), atol=0.02)
 
 
 def test_stacking_finds_no_worse_score_than_any_model():

@@ -25,6 +25,7 @@ NEIGHBOURS = (
 
 @every_check(
     [
+        FactorialHiddenMarkovModel(n_init=1, tol=1e-2, random_state=0),
         FactorialHiddenMarkovModel(random_state=0),
         FactorialHiddenMarkovModel((3, 3), inference="variational", n_init=2, random_state=0),
     ],

@@ -113,6 +113,10 @@ def compare(
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print how long each model took.")
     ] = False,
+    thorough: Annotated[
+        bool,
+        typer.Option("--thorough", help="Try costly models too, and find evidences of all."),
+    ] = False,
 ) -> None:
     """Find out which model a table supports, how surely, and what it predicts.
 
@@ -147,6 +151,7 @@ def compare(
             loss,
             details,
             verbose,
+            thorough,
         )
         run_compare(choices)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 from rich.console import Console
@@ -20,13 +20,10 @@ from posteriori.analysis.report.ranking_tables import (
 )
 from posteriori.analysis.saved.model_files import save_model
 from posteriori.analysis.table.reading import reading_code
-from posteriori.cli.counted_progress import counted_progress
 from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes
+from posteriori.cli.ranking_as_it_fills import told_outcomes
 from posteriori.cli.results import read_and_tell
 from posteriori.numerics.record_files import write_whole
-
-if TYPE_CHECKING:
-    from posteriori.analysis.fitting.running import Outcome
 
 __all__ = ["Choices", "print_analysis", "run_compare", "tell_comparison"]
 
@@ -48,6 +45,7 @@ class Choices(NamedTuple):
     loss: str = "squared"
     details: bool = False
     verbose: bool = False
+    thorough: bool = False
 
 
 def run_compare(choices: Choices) -> None:
@@ -121,15 +119,7 @@ def print_analysis(
 def _analyze_with_progress(
     console: Console, frame: pd.DataFrame, choices: Choices
 ) -> Analysis | TableDensity:
-    with counted_progress(console, "comparing models") as (progress, advance):
-
-        def show(outcome: Outcome, total: int, remaining: float) -> None:
-            advance(total, remaining)
-            if choices.verbose:
-                mark = "failed" if outcome.failure else f"{outcome.seconds:.2g} s"
-                line = f"  {outcome.candidate.words}: {mark}"
-                progress.console.print(line, style="dim", markup=False)
-
+    with told_outcomes(console, times=choices.verbose) as hear:
         return analyze(
             frame,
             choices.target,
@@ -140,5 +130,6 @@ def _analyze_with_progress(
             time_limit=choices.time_limit,
             seed=choices.seed,
             loss=choices.loss,
-            on_outcome=show,
+            thorough=choices.thorough,
+            on_outcome=hear,
         )

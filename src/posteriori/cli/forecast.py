@@ -86,7 +86,7 @@ def _require_some(found: Any) -> None:
 def _forecast_with_progress(
     console: Console, frame: pd.DataFrame, choices: ForecastChoices, options: dict[str, Any]
 ) -> Any:
-    with counted_progress(console, "forecasting") as (_, advance):
+    with counted_progress(console, "forecasting") as advance:
         return forecast(
             frame,
             time=choices.time,

@@ -17,7 +17,7 @@ class PatientConsole(Console):
     def on_broken_pipe(self) -> None:
         """Print to nobody from now on."""
         self.quiet = True
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
 def plain(text: str) -> str:

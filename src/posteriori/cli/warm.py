@@ -15,7 +15,7 @@ __all__ = ["run_warm"]
 def run_warm(jobs: int | None) -> None:
     """Compile all loops, and say how many there are and where."""
     console = Console(highlight=False)
-    with counted_progress(console, "compiling loops") as (_, advance):
+    with counted_progress(console, "compiling loops") as advance:
         done = warm(jobs, lambda words, total: advance(total, 0.0))
     new = counted(len(done.compiled), "loop") if done.compiled else "no loop"
     text = f"{new} compiled; machine code of {counted(done.kept, 'loop')} in {done.folder}"

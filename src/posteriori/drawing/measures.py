@@ -16,6 +16,7 @@ __all__ = [
     "bar_labels",
     "extent_of",
     "room_of",
+    "short_text",
     "text_width",
 ]
 
@@ -26,13 +27,22 @@ CARD_HEAD, CARD_ROW = 26.0, 16.0
 #: Letters of a state's name that a card shows.
 _LETTERS = 14
 #: Widths of letters in parts of the font's size: of narrow and of wide ones, and of all others.
-_NARROW, _WIDE = frozenset(" !'.,:;()[]ijltfIr|"), frozenset("mwMWGOQ@%")
+_NARROW, _WIDE = frozenset(" !'.,:;()[]ijltfIr|"), frozenset("mwMWGOQ@%=+−±<>≤≥…—")
 
 
 def text_width(text: str, size: float) -> float:
     """Return how wide a text is in a plain font of the given size, rather more than less."""
     parts = sum(0.36 if c in _NARROW else 0.88 if c in _WIDE else 0.62 for c in text)
     return size * parts
+
+
+def short_text(text: str, limit: int = 24) -> str:
+    """Cut a long text in the middle: names of columns begin, and levels end, each in its own way."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    end = (limit - 1) // 3
+    return line[: limit - 1 - end] + "…" + line[-end:]
 
 
 class Extent(NamedTuple):

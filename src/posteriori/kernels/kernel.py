@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from functools import reduce
+from functools import cached_property, reduce
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -252,7 +252,7 @@ class Kernel:
     def with_log_parameters(self, log_parameters: Any) -> Self:
         """Return the kernel with these parameters, (P,)."""
         logs = np.asarray(log_parameters, dtype=np.float64)
-        if logs.shape != (count := len(self.log_parameters),):
+        if logs.shape != (count := self._n_learned,):
             raise ValueError(
                 f"log_parameters must have shape ({count},), one for each of {self.parameter_names}, "
                 f"got {logs.shape}"
@@ -272,6 +272,13 @@ class Kernel:
         values = [np.ravel(getattr(self, name)) for name in self._learned]
         return np.log(np.concatenate([np.zeros(0), *values]))
 
+    @cached_property
+    def _n_learned(self) -> int:
+        """How many parameters are learned."""
+        if self.parts:
+            return sum(part._n_learned for part in self.parts)
+        return sum(np.size(getattr(self, name)) for name in self._learned)
+
     def _with_logs(self, logs: Array) -> Self:
         """Return the kernel with these logarithms of its parameters."""
         changed: dict[str, Any] = {}
@@ -279,7 +286,14 @@ class Kernel:
             old = np.asarray(getattr(self, name))
             changed[name] = np.exp(logs[: old.size]).reshape(old.shape)[()]
             logs = logs[old.size :]
-        return replace(self, **changed)  # type: ignore[type-var]  # every kernel is a dataclass
+        if not all(np.isfinite(value).all() and np.all(value > 0.0) for value in changed.values()):
+            return replace(self, **changed)  # type: ignore[type-var]  # which says what is wrong
+        made = object.__new__(
+            type(self)
+        )  # a search makes thousands: what e^x is need not be checked
+        for own in fields(self):  # type: ignore[arg-type]  # every kernel is a dataclass
+            made.__dict__[own.name] = changed.get(own.name, getattr(self, own.name))
+        return made
 
     def _leaves(self) -> Iterator[Kernel]:
         """Yield the simple kernels in order."""
@@ -625,7 +639,7 @@ def _split_logs(members: tuple[Kernel, ...], logs: Array) -> tuple[Kernel, ...]:
     """Return members with their parameters, which stand one after another."""
     changed = []
     for member in members:
-        count = len(member.log_parameters)
+        count = member._n_learned
         changed.append(member._with_logs(logs[:count]))
         logs = logs[count:]
     return tuple(changed)

@@ -42,6 +42,7 @@ def candidates_for(
     rows: int = 0,
     classes: int = 2,
     curved: bool = True,
+    thorough: bool = False,
 ) -> list[Candidate]:
     """Return the models to try, cheapest first.
 
@@ -60,6 +61,8 @@ def candidates_for(
     curved : bool
         Whether some input has more than two values. Otherwise a function of it is a straight line,
         and a candidate with a basis would be the same model as one without.
+    thorough : bool
+        Also those that cost much and seldom win.
 
     Raises
     ------
@@ -89,6 +92,7 @@ def candidates_for(
         and (not rows or c.fewest_rows <= rows <= c.most_rows)
         and rows * max(classes - 1, 1) <= c.most_predictors
         and (curved or not c.basis)
+        and (thorough or not c.thorough)
     ]
     return sorted(chosen, key=lambda c: c.cost)
 

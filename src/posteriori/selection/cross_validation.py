@@ -48,7 +48,7 @@ __all__ = [
 
 
 #: Rows that are predicted at a time: a distribution can take 100 numbers a row.
-_PART = 1024
+_PART = 4096
 #: Rows that are learned from at a time, by models that can.
 _FIT_PART = 4096
 
@@ -210,13 +210,14 @@ def fit_in_parts(estimator: Any, X: Any, y: Any) -> Any:
 
 def recorded_log_density(predictive: Any, y: Array, step: float) -> Array:
     """Return ln p(y − ½h < Y < y + ½h)/h; in far tails the density, for which h is narrow."""
-    log_density = np.asarray(predictive.log_prob(y))
     if step == 0.0 or has_atoms(predictive):
-        return log_density
+        return np.asarray(predictive.log_prob(y))
     half = 0.5 * step
     mass = np.asarray(predictive.cdf(y + half)) - np.asarray(predictive.cdf(y - half))
     sure = mass > 1e-9
-    return np.where(sure, np.log(np.where(sure, mass, 1.0) / step), log_density)
+    if sure.all():
+        return np.log(mass / step)
+    return np.where(sure, np.log(np.where(sure, mass, 1.0) / step), predictive.log_prob(y))
 
 
 def metrics_of(unseen: Unseen, y: Any, classes: Any = None, loss: str = "squared") -> Metrics:

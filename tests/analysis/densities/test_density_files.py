@@ -15,13 +15,17 @@ from tests.analysis.saved.test_model_files import content_of, forge_content, req
 NAMES = [c.name for c in CANDIDATES if c.task == "joint"]
 
 
+@pytest.fixture
+def model(kind: str, name: str) -> Any:
+    return density_of(kind).table_model(name)
+
+
 @pytest.mark.parametrize(
     ("kind", "name"),
     [("people", name) for name in [*NAMES, AVERAGE]]
     + [("customers", name) for name in ("independent columns", "latent classes", AVERAGE)],
 )
-def test_models_answer_as_before(kind: str, name: str, tmp_path: Path) -> None:
-    model = density_of(kind).table_model(name)
+def test_models_answer_as_before(kind: str, model: Any, tmp_path: Path) -> None:
     new = with_gaps(20, seed=4) if kind == "people" else customers(30, seed=4)
     save_model(model, tmp_path / "m.po")
     again = load_model(tmp_path / "m.po")

@@ -40,7 +40,7 @@ def test_names_and_entries_are_escaped() -> None:
         assert bad not in page
 
 
-@pytest.mark.parametrize("kind", ["people", "customers"])
+@pytest.mark.parametrize("kind", [pytest.param("people", marks=pytest.mark.slow), "customers"])
 def test_the_code_finds_the_same(kind: str) -> None:
     found = density_of(kind)
     space: dict[str, Any] = {"table": TABLES[kind]()}

@@ -71,6 +71,13 @@ def near_the_best(logs, limit):
     return np.array(near)
 
 
+def test_levels_of_the_average_are_spread_over_all_between_0_and_1(analysis):
+    level = analysis.outcomes[AVERAGE].unseen.level
+    assert level.min() >= 0.0
+    assert level.max() <= 1.0
+    assert abs(level.mean() - 0.5) < 5 * np.sqrt(1 / 12 / len(level))
+
+
 def test_which_models_are_near_enough_to_the_best_is_what_the_folds_say():
     chosen = set()
     for seed in range(12):

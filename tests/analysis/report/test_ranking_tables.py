@@ -1,11 +1,20 @@
 """The detailed ranking: evidences of learners are asked for when they are shown, in their own group."""
 
+import html
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from posteriori.analysis import analyze
 from posteriori.analysis.fitting import findings
-from posteriori.analysis.report.ranking_tables import detailed_table, group_legend, ranking_table
+from posteriori.analysis.report.ranking_tables import (
+    detailed_table,
+    explanations,
+    for_the_asking,
+    group_legend,
+    ranking_table,
+)
 from posteriori.selection import prequential_evidence
 
 
@@ -19,7 +28,7 @@ def analysis():
         "y": np.where(x + rng.normal(size=90) > 0, "up", "down"),
     }
     models = ["class frequencies", "logistic", "nearest neighbours"]
-    return analyze(table, "y", models=models, jobs=1)
+    return analyze(table, "y", models=models, jobs=1, thorough=True)
 
 
 def test_a_model_without_evidence_has_a_prequential_one(analysis):
@@ -49,13 +58,40 @@ def test_groups_are_told_apart_and_in_order(analysis):
     assert "each block of rows predicted by earlier ones" in group_legend(analysis)[0]
 
 
-def test_the_short_ranking_costs_no_fit(analysis, monkeypatch):
+@pytest.fixture
+def no_fit(monkeypatch):
     def never(*_args, **_options):
         raise AssertionError("asked for evidence")
 
     monkeypatch.setattr(findings, "prequential_evidence", never)
+    monkeypatch.setattr(findings, "fit_in_parts", never)
+
+
+@pytest.mark.usefixtures("no_fit")
+def test_the_short_ranking_costs_no_fit(analysis):
     ranking_table(analysis)
     assert analysis.verdict
+
+
+@pytest.mark.usefixtures("no_fit")
+def test_what_takes_further_fits_waits_to_be_asked_for(analysis):
+    brief = replace(analysis, thorough=False)
+    header, rows = detailed_table(brief)
+    kinds = {row[0]: row[header.index("kind")] for row in rows}
+    assert kinds["nearest neighbours"] == ""
+    assert kinds["straight boundaries (logistic)"] == "laplace"
+    (line,) = for_the_asking(brief)
+    assert line in explanations(brief, header, ())
+    assert line in html.unescape(brief.html())
+    assert "Sensitivity to the prior" not in brief.html()
+
+
+def test_a_thorough_report_has_all_that_takes_further_fits(analysis):
+    page = analysis.html()
+    assert "Sensitivity to the prior" in page
+    assert "<td>prequential</td>" in page
+    assert for_the_asking(analysis) == []
+    assert "--thorough" not in page
 
 
 @pytest.mark.parametrize("error", [ValueError("cannot"), KeyboardInterrupt()])

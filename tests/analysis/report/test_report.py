@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -146,6 +147,20 @@ def test_pages_follow_light_and_dark(page: tuple[Analysis, str]) -> None:
     style = text[: text.index("</style>")]
     for name in used:
         assert style.count(f"--{name}:") == 2, name
+
+
+def test_reports_are_written_without_matplotlib(tmp_path: Path) -> None:
+    """Loading it would take longer than all figures."""
+    mixed_table(60)[["x", "colour", "y"]].to_csv(tmp_path / "t.csv", index=False)
+    code = (
+        "import sys; from posteriori.cli import app\n"
+        "options = '--target y --models constant,linear --jobs 1 --html r.html'.split()\n"
+        "app(['compare', 't.csv', *options], standalone_mode=False)\n"
+        "sys.exit('matplotlib' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, timeout=300, check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "r.html").read_text(encoding="utf-8").count("<svg") > 5
 
 
 def test_notebooks_show_the_page_in_a_frame() -> None:

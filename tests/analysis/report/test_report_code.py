@@ -89,8 +89,9 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tables_of_python() -> None:
-    first = analyze(table(), "y", models=MODELS, folds=3, jobs=1)
+    first = analyze(table(), "y", models=MODELS, folds=3, jobs=1, thorough=True)
     code = code_of(first)
+    assert run_code(code, table=table()).thorough
     assert "# table: the data that were analysed" in code
     require_equal(run_code(code, table=table()), first)
 

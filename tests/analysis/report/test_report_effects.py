@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from posteriori import analyze
-from posteriori.analysis.fitting.importance import column_importance
+from posteriori.analysis.fitting.importance import _parts, column_importance
+from posteriori.analysis.report.insights import weight_effects
 
 
 def test_shuffling_the_column_that_decides_loses_most():
@@ -44,3 +45,34 @@ def test_columns_of_extreme_units_are_told_by_others_as_any_are(unit):
         effects = column_importance(analysis.outcomes["linear"].model, analysis.problem, seed=0)
         losses.append(dict(zip(effects.names, effects.mean, strict=True)))
     assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+
+
+def test_a_slope_is_worth_its_square_in_units_of_the_noise():
+    """Shuffling x moves y by w(x − x'), whose mean square is 2w²: w²/σ² nats are lost."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(3_000, 2))
+    table = pd.DataFrame({"a": x[:, 0], "b": x[:, 1]})
+    table["y"] = x @ [1.0, 0.5] + rng.normal(size=3_000)
+    analysis = analyze(table, "y", models=["linear"], jobs=1)
+    effects = column_importance(analysis.outcomes["linear"].model, analysis.problem, seed=0)
+    assert effects.names == ["a", "b"]
+    np.testing.assert_allclose(effects.mean, [1.0, 0.25], rtol=0.15)
+    assert (effects.low < effects.mean).all()
+    assert (effects.mean < effects.high).all()
+
+
+def test_of_many_rows_each_shuffle_has_others():
+    assert len(np.unique(_parts(np.arange(3_000)))) == 2_100
+    np.testing.assert_array_equal(_parts(np.arange(50)), np.tile(np.arange(50), (3, 1)))
+
+
+def test_weights_of_squares_and_products_are_named():
+    """Their inputs end with one that is always 0 where no column stands beside them."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    table = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": x[:, 0] ** 2 + 0.5 * x[:, 1]})
+    table["y"] += 0.1 * rng.normal(size=60)
+    effects = weight_effects(analyze(table, "y", models=["quadratic"], jobs=1).best)
+    assert effects.names[0] == "a^2"
+    assert set(effects.names) == {"a", "b", "a^2", "a b", "b^2"}
+    assert (effects.low[:2] < effects.mean[:2]).all()

@@ -7,14 +7,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis import SegmentModel, load_model, save_model
+from posteriori.analysis import Segmentation, SegmentModel, load_model, save_model
 from tests.analysis.saved.test_model_files import content_of, forge_content, require_cheap_refusal
 from tests.analysis.segments.segment_tables import mixed, regimes, segments_of
 
 
+@pytest.fixture
+def found(kind: str) -> Segmentation:
+    return segments_of(kind)
+
+
 @pytest.mark.parametrize(("kind", "table"), [("regimes", regimes), ("mixed", mixed)])
-def test_models_answer_as_before(kind: str, table: Any, tmp_path: Path) -> None:
-    found, new = segments_of(kind), table(40, seed=5)[0]
+def test_models_answer_as_before(found: Segmentation, table: Any, tmp_path: Path) -> None:
+    new = table(40, seed=5)[0]
     save_model(found.model, tmp_path / "m.po")
     again = load_model(tmp_path / "m.po")
     assert isinstance(again, SegmentModel)

@@ -75,6 +75,15 @@ def test_runs_and_successors_are_those_of_the_states():
     assert sum(regime.share for regime in found.regimes) == pytest.approx(1.0)
 
 
+def test_runs_are_as_long_as_the_chain_says():
+    """The table leaves its states with a probability of 0.03."""
+    chain = segments_of("regimes").model
+    stay = np.sort(np.diag(chain.pipeline[-1].transition))
+    found = sorted(regime.mean_run for regime in segments_of("regimes").regimes)
+    np.testing.assert_allclose(found, 1.0 / (1.0 - stay), rtol=1e-12)
+    assert 10.0 < found[0] < found[1] < 100.0
+
+
 def test_surprising_rows_are_found():
     table, _ = regimes()
     table.loc[100, "load"] = 60.0

@@ -28,6 +28,7 @@ RINGS = make_circles(80, noise=0.05, factor=0.4, random_state=0)
         KernelCentroid(),
         KernelPerceptron(max_iter=20),
         LargeMarginPerceptron(random_state=0),
+        RelevanceVectorClassifier(max_iter=10),
         RelevanceVectorClassifier(),
         KernelCentroid(Linear()),
     ]

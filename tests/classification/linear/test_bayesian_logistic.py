@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logsumexp, ndtri
 
 from posteriori.classification import BayesianLogisticRegression, ProbitRegression
@@ -156,6 +157,25 @@ def test_rows_that_count_less_than_once(family):
     np.testing.assert_allclose(parts._weights.mean, whole._weights.mean, atol=0.02)
     np.testing.assert_allclose(parts._weights.cov, whole._weights.cov, rtol=0.05, atol=0.01)
     assert float(parts.log_evidence_) == pytest.approx(float(whole.log_evidence_), abs=0.2)
+
+
+def test_the_bound_of_polya_gammas_is_the_highest_of_its_kind():
+    """Where each row bends by tanh(ξ/2)/2ξ, no other ξ lead higher."""
+    X, y = line(25)
+    model = BayesianLogisticRegression(0.5, "polya-gamma", tol=1e-10).fit(X, y)
+    design, sign, precision, centre = prior(model, X, y, "logistic")
+    shift = precision * centre + 0.5 * sign @ design
+
+    def negative(log_xi):
+        xi = np.exp(log_xi)
+        bend = np.tanh(0.5 * xi) / (2.0 * xi)
+        total = np.diag(precision) + (design.T * bend) @ design
+        fit = shift @ np.linalg.solve(total, shift) - precision @ centre**2
+        volume = np.log(precision).sum() - np.linalg.slogdet(total).logabsdet
+        return -0.5 * (fit + volume) - np.sum(log_expit(xi) - 0.5 * xi + 0.5 * bend * xi**2)
+
+    best = minimize(negative, np.zeros(25), method="BFGS", options={"gtol": 1e-7})
+    assert float(model.log_evidence_) == pytest.approx(-best.fun, abs=1e-8)
 
 
 def test_mean_of_polya_gamma():

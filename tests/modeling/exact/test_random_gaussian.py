@@ -156,7 +156,7 @@ def check_loop(problem: Problem, tol: float) -> None:
 
 
 @given(problems())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_posteriors_are_those_of_the_dense_joint(problem: Problem) -> None:
     check_solved(problem, 1e-8)
 

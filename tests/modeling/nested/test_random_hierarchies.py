@@ -45,7 +45,7 @@ def log_likelihood(y, variance, noise):
     return told + rest - 0.5 * groups * np.log(rows)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     name=st.sampled_from(sorted(PRIORS)),
     groups=st.integers(2, 7),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from posteriori.numerics.calculus.pareto_smoothing import smooth_weights
+from posteriori.numerics.calculus.pareto_smoothing import fit_generalized_pareto, smooth_weights
 
 
 def test_equal_ratios_are_equal_weights_whatever_their_rounding() -> None:
@@ -31,6 +31,18 @@ def test_a_narrow_normal_has_the_shape_that_theory_says(ratio: float) -> None:
     logs = stats.norm.logpdf(x) - stats.norm.logpdf(x, scale=ratio)
     _, shape = smooth_weights(logs)
     assert shape[0] == pytest.approx(1.0 - ratio**2, abs=0.12)
+
+
+def test_the_largest_are_quantiles_at_the_middles_of_equal_shares() -> None:
+    draws, tail = 400, 60  # 3 √400
+    ratios = np.random.default_rng(5).exponential(0.4, size=(draws, 1))
+    ordered = np.sort(np.exp(ratios[:, 0] - ratios.max()))
+    cutoff = ordered[-tail - 1]
+    shape, scale = fit_generalized_pareto(ordered[-tail:, None] - cutoff)
+    middles = (np.arange(tail) + 0.5) / tail
+    expected = np.minimum(cutoff + stats.genpareto.ppf(middles, shape, scale=scale), 1.0)
+    found = np.exp(np.sort(smooth_weights(ratios)[0][:, 0])[-tail:])
+    np.testing.assert_allclose(found / found[0], expected / expected[0], rtol=1e-10)
 
 
 def test_one_draw_with_all_the_weight_has_no_moments() -> None:

@@ -55,7 +55,7 @@ def test_templates_make_the_chains_of_their_form(form: SeriesForm) -> None:
     variances = RNG.uniform(0.1, 1.0, (3, 1 + len(form.scale_names)))
     covs = np.array([c.start_cov(v) for c, v in zip(chains, variances, strict=True)])
     size = covs.shape[1]
-    done = filter_draws(chains, variances, y, np.zeros((3, size)), covs)
+    done = filter_draws(template.at_all(shapes), variances, y, np.zeros((3, size)), covs)
     for k, (chain, shape) in enumerate(zip(chains, shapes, strict=True)):
         whole = form.chain(shape, steps, x, False)
         for t in (0, 5):

@@ -10,22 +10,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from posteriori.analysis.groups.cluster_words import date_words
-from posteriori.analysis.report.figures import number_ticks
 from posteriori.analysis.saved.density_model import log_density_of
 from posteriori.analysis.table.columns import Column
+from posteriori.drawing.charts.chart import Axis, Chart
+from posteriori.drawing.charts.level_sets import level_set
+from posteriori.drawing.charts.marks import Curve, Dots, histogram
+from posteriori.drawing.charts.ticks import round_ticks
+from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
-from posteriori.plotting.page_figures import (
-    FIRST,
-    MUTED,
-    SECOND,
-    SMALL,
-    render_svg,
-    short_text,
-)
 
 __all__ = ["SHARES", "PairDensity", "draw_column", "draw_pair", "density_levels", "pair_density"]
 
@@ -68,19 +62,21 @@ def draw_pair(
     levels = density_levels(found.density)
     usual = np.setdiff1d(np.arange(len(x)), odd)
     some = usual[:: max(1, len(usual) // _MOST_POINTS)]
-
-    def paint(axes: Axes) -> None:
-        axes.plot(x[some, i], x[some, j], "o", color=MUTED, ms=2.8, alpha=0.5, mew=0)
-        axes.plot(x[list(odd), i], x[list(odd), j], "o", mec=SECOND, mfc="none", ms=7, mew=1.6)
-        axes.contour(
-            *found, levels=levels, colors=[FIRST], linewidths=np.linspace(0.9, 1.9, len(levels))
-        )
-        axes.grid(visible=False)
-        axes.set(xlim=_reach(x[:, i], odd), ylim=_reach(x[:, j], odd))
-        _label(axes, first, second)
-
-    title = f"{first.name} and {second.name} with their density"
-    return render_svg(f"pair-{i}-{j}", title, paint, SMALL)
+    widths = np.linspace(0.9, 1.9, len(levels))
+    across, up = (
+        _axis_of(column)._replace(low=low, high=high)
+        for column, (low, high) in ((first, _reach(x[:, i], odd)), (second, _reach(x[:, j], odd)))
+    )
+    return Chart(
+        f"{first.name} and {second.name} with their density",
+        [
+            Dots(x[some, i], x[some, j], "muted", 1.4, 0.5),
+            Dots(x[list(odd), i], x[list(odd), j], "second", 3.5, hollow=True),
+            *(level_set(*found, level, width=w) for level, w in zip(levels, widths, strict=True)),
+        ],
+        across,
+        up,
+    ).svg()
 
 
 def draw_column(model: Any, x: Array, place: int, columns: Sequence[Column]) -> str:
@@ -89,24 +85,21 @@ def draw_column(model: Any, x: Array, place: int, columns: Sequence[Column]) -> 
     grid = np.linspace(*_reach(seen, ()), _FINE_GRID)
     density = np.exp(_marginal(model, x.shape[1], (place,), grid[:, None]))
 
-    def paint(axes: Axes) -> None:
-        axes.hist(seen, bins=40, range=(grid[0], grid[-1]), density=True, color=MUTED, alpha=0.5)
-        axes.plot(grid, density, color=FIRST, lw=2)
-        _label(axes, column, None)
-
-    return render_svg(f"column-{place}", f"{column.name} with its density", paint, SMALL)
+    bars = histogram(seen, (grid[0], grid[-1]), 40, "muted", 0.5, density=True)
+    axes = _axis_of(column), Axis("density", low=0.0, grid=True)
+    return Chart(f"{column.name} with its density", [bars, Curve(grid, density)], *axes).svg()
 
 
-def _label(axes: Axes, first: Column, second: Column | None) -> None:
-    """Name the axes; dates are told by their months."""
-    number_ticks(axes)
-    named = [(axes.xaxis, first), *([] if second is None else [(axes.yaxis, second)])]
-    for axis, column in named:
-        if column.kind == "date":
-            axis.set_major_locator(MaxNLocator(3))
-            axis.set_major_formatter(FuncFormatter(lambda year, _: date_words(year)[:7]))
-    axes.set_xlabel(short_text(first.name))
-    axes.set_ylabel("density" if second is None else short_text(second.name))
+def _axis_of(column: Column) -> Axis:
+    """Name an axis; dates are told by their months."""
+    if column.kind == "date":
+        return Axis(short_text(column.name), most=4, ticks=_month_ticks)
+    return Axis(short_text(column.name))
+
+
+def _month_ticks(low: float, high: float, most: int) -> tuple[Array, list[str]]:
+    years = round_ticks(low, high, most)
+    return years, [date_words(year)[:7] for year in years]
 
 
 def pair_density(model: Any, x: Array, columns: tuple[int, int]) -> PairDensity:

@@ -83,6 +83,11 @@ class TableDensity:
         return list(self.ranking.rows)
 
     @property
+    def thorough(self) -> bool:
+        """All that there is to tell is told."""
+        return True
+
+    @property
     def metrics(self) -> dict[str, Metrics]:
         """No errors, as nothing is predicted."""
         return {}

@@ -34,8 +34,12 @@ _FEWEST_ROWS = 20
 #: Fewest rows with and without an entry, if its being missing is to tell something.
 _FEWEST_GAPS = 5
 
-#: Rank correlation with a number from which on a column says the same.
-_SAME = 0.999
+#: Rank correlation with a number from which on a column says the same; and below which, among some of many
+#: rows, it does not among all.
+_SAME, _UNLIKE = 0.999, 0.99
+
+#: Rows by which most columns turn out not to tell the target.
+_SOME_ROWS = 10_000
 
 
 def cautions(problem: Problem, target: str, revealing: Mapping[str, str]) -> list[str]:
@@ -85,7 +89,7 @@ def _on_repeated_rows(problem: Problem) -> list[str]:
     if not problem.X.shape[1]:
         return []
     codes = _row_codes(problem)
-    repeats = n_rows - len(np.unique(codes))
+    repeats = n_rows - pd.Series(codes).nunique()
     if repeats < max(1.0, _MANY_REPEATS * n_rows):
         return []
     if _share_of_pairs(codes) < _BEYOND_CHANCE * _by_chance(problem):
@@ -167,15 +171,20 @@ def _reveals(series: pd.Series, y: Any, *, numbers: bool) -> bool:
     if isinstance(seen.dtype, pd.CategoricalDtype):
         return not numbers and _levels_are_pure(seen.cat.codes.to_numpy(), target)
     values = seen.to_numpy(np.float64)
+    some = np.random.default_rng(0).choice(len(values), min(len(values), _SOME_ROWS), replace=False)
     if numbers:
-        ranks = pd.Series(values).rank(), pd.Series(target).rank()
-        return bool(abs(ranks[0].corr(ranks[1])) > _SAME)
-    return _intervals_are_pure(values, target)
+        likely = _rank_correlation(values[some], target[some]) > _UNLIKE
+        return likely and _rank_correlation(values, target) > _SAME
+    return _intervals_are_pure(values[some], target[some]) and _intervals_are_pure(values, target)
+
+
+def _rank_correlation(values: Array, target: Array) -> float:
+    return float(abs(pd.Series(values).rank().corr(pd.Series(target).rank())))
 
 
 def _levels_are_pure(codes: Array, target: Array) -> bool:
     """Tell whether every level is of one class, and levels repeat."""
-    pairs = len(np.unique(np.stack([codes, target]), axis=1).T)
+    pairs = len(pd.DataFrame({"level": codes, "class": target}).drop_duplicates())
     levels = len(np.unique(codes))
     return pairs == levels and len(codes) >= 5 * levels
 

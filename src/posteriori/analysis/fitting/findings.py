@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,13 +23,13 @@ from posteriori.analysis.fitting.ranked_outcomes import (
     without_average,
 )
 from posteriori.analysis.fitting.running import INTERRUPTED, Outcome
+from posteriori.analysis.fitting.staged import Reached
 from posteriori.analysis.fitting.table_problem import Problem, Target
 from posteriori.analysis.table.association import strongest_first
 from posteriori.analysis.table.columns import MANY_LEVELS, Column
 from posteriori.estimators.contract import ScalesPrior, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.averaging import ClassifierAverage, ModelAverage
-from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparing import PRIOR_SCALES
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.cross_validation import Metrics, fit_in_parts, metrics_of
@@ -67,6 +66,7 @@ class Findings:
     notes: tuple[str, ...] = ()
     seed: int = 0
     revealing: tuple[str, ...] = ()
+    thorough: bool = False
 
     @property
     def best(self) -> Any:
@@ -161,10 +161,12 @@ class Findings:
 
     @cached_property
     def detailed_rows(self) -> list[Row]:
-        """The ranking, with prequential evidences of models that have no other, in a group of their own.
+        """The ranking; if thorough, with prequential evidences of models without a prior, a group of their own.
 
-        Costs about one more fit of each of these when it is first asked for; Ctrl-C leaves the rest out.
+        That costs about one more fit of each of these when it is first asked for; Ctrl-C leaves the rest out.
         """
+        if not self.thorough:
+            return list(self.ranking.rows)
         rows = {row.name: row for row in self.ranking.rows}
         evidences: dict[str, LogEvidence] = {}
         for name, outcome in self.outcomes.items():
@@ -186,18 +188,13 @@ class Findings:
         return any(outcome.failure == INTERRUPTED for outcome in self.outcomes.values())
 
 
-def conclude(
-    goal: Target,
-    columns: list[Column],
-    problem: Problem,
-    candidates: Sequence[Candidate],
-    reached: Sequence[Outcome],
-    ended: str,
-    seed: int,
-) -> Findings:
+def conclude(columns: list[Column], reached: Reached, seed: int) -> Findings:
     """Rank the candidates by how well they predict unseen rows, and say what to keep in mind."""
+    goal, problem = reached.goal, reached.problem
     kind = ModelAverage if problem.classes is None else ClassifierAverage
-    outcomes, ranking = rank_outcomes(candidates, reached, ended, problem.splits, goal.task, kind)
+    outcomes, ranking = rank_outcomes(
+        reached.candidates, reached.outcomes, reached.ended, problem.splits, goal.task, kind
+    )
     metrics = {
         name: metrics_of(o.unseen, problem.y, problem.classes, problem.loss)
         for name, o in outcomes.items()
@@ -213,7 +210,7 @@ def conclude(
         outcomes,
         ranking,
         metrics,
-        (*notes, *told_end(ended)),
+        (*notes, *reached.notes, *told_end(reached.ended)),
         seed,
         tuple(revealing),
     )

@@ -23,7 +23,7 @@ from posteriori.analysis.fitting.preparation import (
     NumberColumns,
 )
 from posteriori.analysis.fitting.table_problem import Problem
-from posteriori.analysis.fitting.workers import Workers, beside, in_processes
+from posteriori.analysis.fitting.workers import COPIES, Workers, beside, in_processes
 from posteriori.estimators.contract import CountsParameters, HasEvidence, TellsBends, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-#: Numbers in all inputs, times the classes beyond the first, from which on processes are started.
+#: Numbers in all inputs, times the classes beyond the first, from which on processes are worth their start.
 _WORTH_PROCESSES = 300_000
 
 #: Levels of a category that trees may tell apart.
@@ -78,6 +78,8 @@ class Outcome(NamedTuple):
     warnings : tuple of str
     failure : str
         Why there is no result.
+    ends_quick : bool
+        Whether all quick models are done with this one, and costly ones are to come.
     """
 
     candidate: Candidate
@@ -88,6 +90,7 @@ class Outcome(NamedTuple):
     seconds: float = 0.0
     warnings: tuple[str, ...] = ()
     failure: str = ""
+    ends_quick: bool = False
 
     @property
     def name(self) -> str:
@@ -154,7 +157,8 @@ def run_candidates(
     join : callable, optional
         From what is said of the folds, a list, and the problem, to what is said of all rows.
     apart : bool, optional
-        Whether several fits at a time have processes of their own; by default where the table is large.
+        Whether several fits at a time have processes of their own; by default where the table is large, and
+        also for costly models of a small one where processes are copies, which start at once.
     jobs : int
         Fits at a time.
     time_limit : float, optional
@@ -172,7 +176,9 @@ def run_candidates(
     """
     several = 1 if problem.classes is None else len(problem.classes) - 1
     large = problem.X.size * several >= _WORTH_PROCESSES
-    if (large if apart is None else apart) and jobs > 1:
+    if apart is None:
+        apart = large or (COPIES and not all(c.quick for c in candidates))
+    if apart and jobs > 1:
         workers = in_processes(problem, jobs)
     else:  # threads that wait for one another cost more than they save on small products
         workers = beside(problem, None if large else 1)
@@ -180,13 +186,15 @@ def run_candidates(
     outcomes: list[Outcome] = []
 
     def keep(outcome: Outcome) -> None:
-        outcomes.append(outcome)
+        done = {o.name for o in [*outcomes, outcome]}
+        waiting = [c for c in candidates if c.name not in done]
+        quick = outcome.candidate.quick and bool(waiting) and not any(c.quick for c in waiting)
+        outcomes.append(outcome._replace(ends_quick=quick))
         if on_outcome is None:
             return
-        done = sum(o.candidate.cost for o in outcomes)
-        to_do = sum(c.cost for c in candidates) - done
-        left = (time.monotonic() - start) * to_do / max(done, 1e-9)
-        on_outcome(outcome, len(candidates), left)
+        to_do, all_of_it = (sum(c.cost for c in some) for some in (waiting, candidates))
+        left = (time.monotonic() - start) * to_do / max(all_of_it - to_do, 1e-9)
+        on_outcome(outcomes[-1], len(candidates), left)
 
     deadline = float("inf") if time_limit is None else start + time_limit
     try:

@@ -152,7 +152,7 @@ def _require_loss(loss: str, goal: Target) -> None:
 
 
 def suited_candidates(
-    goal: Target, problem: Problem, models: Sequence[str] | None = ()
+    goal: Target, problem: Problem, models: Sequence[str] | None = (), *, thorough: bool = False
 ) -> list[Candidate]:
     """Return the models to try on a table, or those of the given names, cheapest first."""
     rows, inputs = problem.X.shape
@@ -165,6 +165,7 @@ def suited_candidates(
         rows=rows,
         classes=1 if problem.classes is None else len(problem.classes),
         curved=any(problem.X[name].nunique() > 2 for name in numbers),
+        thorough=thorough,
     )
 
 

@@ -1,14 +1,12 @@
 """Where fits run: in a thread beside this one, or in processes that share the data.
 
-Threads take turns at Python's lock, so that two do no more than one; processes do not, but start
-slowly. Nothing outlives the program, however it ends: the thread is a daemon, processes end when
-their parent is gone, and the file through which they share the data has no name where the system
-can do without.
+Threads take turns at Python's lock, so that two do no more than one; processes do not. They are copies
+of this one where the system can make some, else they start anew, which takes seconds. Nothing outlives
+the program, however it ends: the thread is a daemon, and processes end when their parent is gone.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import signal
@@ -27,13 +25,12 @@ from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.backend.context import get_context
 from threadpoolctl import threadpool_limits
 
-__all__ = ["Workers", "beside", "in_processes"]
+from posteriori.analysis.fitting.copies import ORPHANED, Copies
 
-#: The option of Linux's prctl that names the signal a process gets when its parent has died.
-_SET_DEATH_SIGNAL = 1
+__all__ = ["COPIES", "Workers", "beside", "in_new_processes", "in_processes"]
 
-#: What a worker that has lost its parent returns to nobody.
-_ORPHANED = 1
+#: Whether processes are copies of this one: elsewhere than on Linux libraries do not survive that.
+COPIES = sys.platform == "linux"
 
 
 class Workers(NamedTuple):
@@ -73,9 +70,30 @@ def beside(data: Any, threads: int | None = None) -> Iterator[Workers]:
 def in_processes(data: Any, count: int) -> Iterator[Workers]:
     """Call functions ``f(data, …)`` in processes, which are ended with this context.
 
-    The data lie in a temporary file that all map into memory.
+    Each has its share of the processors for threads of our loops. Libraries have one thread in copies:
+    those that GNU's OpenMP has started are missing in a copy, which would wait for them for ever.
     """
     threads = max(1, (os.cpu_count() or 1) // count)
+    if not COPIES:
+        with in_new_processes(data, count, threads) as workers:
+            yield workers
+        return
+    with threadpool_limits(1):  # copies have this limit too
+        try:
+            copies = Copies(data, count, {"OMP_NUM_THREADS": str(threads)})
+        except OSError:  # there is no room for one
+            with beside(data, threads) as workers:
+                yield workers
+            return
+        try:
+            yield Workers(copies.submit, copies.alive)
+        finally:
+            copies.end()
+
+
+@contextmanager
+def in_new_processes(data: Any, count: int, threads: int) -> Iterator[Workers]:
+    """Do the same in processes that start anew; the data lie in a file that all map into memory."""
     parent, ours = get_context("loky").Pipe(duplex=False)  # at its end when this process ends
     with _shared(data) as path, parent, ours, _quiet_manager(), _quiet_tracker():
         executor = ProcessPoolExecutor(
@@ -141,13 +159,7 @@ def _quiet_tracker() -> Iterator[None]:
 
 @contextmanager
 def _shared(data: Any) -> Iterator[Path]:
-    """Write data to a file for others to map; on Linux it has no name, and is gone with its users."""
-    if sys.platform == "linux":
-        with tempfile.TemporaryFile() as file:
-            joblib.dump(data, file)
-            file.flush()
-            yield Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
-        return
+    """Write data to a file for others to map."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "data"
         joblib.dump(data, path)
@@ -193,8 +205,6 @@ def _prepare(path: Path, threads: int, parent: Any) -> None:
     global _data
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
     threading.Thread(target=_end_with, args=(parent, path), daemon=True).start()
-    if sys.platform == "linux":  # at once, where the thread would wait for compiled code
-        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     threadpool_limits(threads)
     _data = joblib.load(path, mmap_mode="r")
 
@@ -202,9 +212,8 @@ def _prepare(path: Path, threads: int, parent: Any) -> None:
 def _end_with(parent: Any, path: Path) -> None:
     """End this process when the other end of a pipe is closed, and with it what was shared."""
     parent.poll(None)
-    if sys.platform != "linux":
-        shutil.rmtree(path.parent, ignore_errors=True)
-    os._exit(_ORPHANED)
+    shutil.rmtree(path.parent, ignore_errors=True)
+    os._exit(ORPHANED)
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:

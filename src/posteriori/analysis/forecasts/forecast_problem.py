@@ -159,9 +159,9 @@ def fit_series(problem: ForecastProblem, candidate: Candidate, known: int) -> An
     """Return a candidate fitted to the first ``known`` steps alone."""
     model, rows = candidate.make(), problem.rows
     if candidate.encoding == "seasons":
-        model.set_params(seasons=problem.periods)
-    if "draws" in model.get_params():
-        model.set_params(draws=problem.draws if known == len(rows.y) else FEW_DRAWS)
+        model.seasons = problem.periods
+    if hasattr(model, "draws"):
+        model.draws = problem.draws if known == len(rows.y) else FEW_DRAWS
     part = slice(0, known)
     time = None if rows.clock.regular else rows.positions[part]
     inputs = np.nan_to_num(rows.inputs[part]) if rows.inputs.shape[1] else None

@@ -82,13 +82,11 @@ def score_from_origin(problem: ForecastProblem, candidate: Candidate, fold: int 
     places = problem.seen(origin)
     some = take_members(predictive, places - origin)
     y = problem.rows.y[places]
-    level = np.asarray(some.cdf(y))
+    level, log_density = np.asarray(some.cdf(y)), recorded_log_density(some, y, problem.step)
     if has_atoms(some):
-        level = level - 0.5 * np.exp(some.log_prob(y))
+        level = level - 0.5 * np.exp(log_density)
     draws = np.sort(some.sample(_DRAWS, rng=np.random.default_rng(0)), axis=0).T
-    return OriginScores(
-        recorded_log_density(some, y, problem.step), np.asarray(some.median), level, draws
-    )
+    return OriginScores(log_density, np.asarray(some.median), level, draws)
 
 
 def join_origins(parts: list[OriginScores], problem: ForecastProblem) -> OriginScores | None:

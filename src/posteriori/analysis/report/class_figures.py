@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
 
+from posteriori.analysis.report.figures import cell_chart
+from posteriori.drawing.charts.chart import SMALL, Axis, Chart
+from posteriori.drawing.charts.marks import Curve, Dots, Segments
+from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
-from posteriori.plotting.page_figures import FIRST, INK, MUTED, SMALL, render_svg, shade, short_text
 
 __all__ = [
     "MOST_CLASSES",
@@ -28,6 +30,9 @@ _BINS = 10
 
 #: or fewer, where their probabilities would differ by more than this.
 _WIDEST_BIN = 0.1
+
+#: Letters of a class at the axes.
+_LONGEST = 14
 
 #: Confusions that are listed, the most frequent first.
 _MOST_LISTED = 12
@@ -78,20 +83,19 @@ def reliability_bins(stated: Array, came: Array) -> Bins:
 
 def draw_reliability(bins: Bins, label: str) -> str:
     """Draw shares that came true against stated probabilities, on the range that these have."""
-    low, high = _range(bins)
-    size = 36.0 * np.clip(bins.rows / 20.0, 0.2, 1.0)  # of few rows the points are small
-
-    def paint(axes: Axes) -> None:
-        axes.plot([low, high], [low, high], color=MUTED, lw=1)
-        bars = np.stack([np.minimum(bins.error, bins.came), np.minimum(bins.error, 1 - bins.came)])
-        axes.errorbar(bins.stated, bins.came, yerr=bars, fmt="none", color=FIRST, lw=1.2, alpha=0.6)
-        axes.scatter(bins.stated, bins.came, s=size, color=FIRST, lw=0, zorder=3)
-        axes.set(xlabel=label, ylabel="share that came true", xlim=(low, high), ylim=(low, high))
-        axes.locator_params(nbins=5)
-
-    return render_svg(
-        "reliability", "Stated probabilities against shares that came true", paint, SMALL
-    )
+    ends = _range(bins)
+    radius = 3.0 * np.sqrt(np.clip(bins.rows / 20.0, 0.2, 1.0))  # of few rows the points are small
+    bars = np.maximum(bins.came - bins.error, 0.0), np.minimum(bins.came + bins.error, 1.0)
+    return Chart(
+        "Stated probabilities against shares that came true",
+        [
+            Curve(ends, ends, "muted", 1.0),
+            Segments((bins.stated, bins.stated), bars, width=1.2, opacity=0.6),
+            Dots(bins.stated, bins.came, radius=radius),
+        ],
+        Axis(label, *ends),
+        Axis("share that came true", *ends, grid=True),
+    ).svg()
 
 
 def _range(bins: Bins) -> tuple[float, float]:
@@ -116,21 +120,23 @@ def draw_confusion(table: Any, classes: Any) -> str:
     """Draw counts, in a colour that is the stronger the larger their share of the true class."""
     share = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     few = len(classes) <= 4
+    texts = [
+        [_cell_text(number, part, few) for number, part in zip(*row, strict=True)]
+        for row in zip(table, share, strict=True)
+    ]
+    names = [str(label) for label in classes]
+    wide = sum(min(len(name), _LONGEST) for name in names) > 24
+    across = Axis("predicted", longest=_LONGEST, turned=45.0 if wide else 0.0)
+    size = (max(SMALL[0], 26.0 * len(classes) + 115.0), max(SMALL[1], 24.5 * len(classes) + 86.0))
+    axes = across, Axis("true", longest=_LONGEST)
+    title = "True and predicted classes of unseen rows"
+    return cell_chart(title, share, texts, names, axes, size, 10.0).svg()
 
-    def paint(axes: Axes) -> None:
-        shade(axes, share)
-        for (i, j), number in np.ndenumerate(table):
-            if number:
-                text = f"{number:,}\n{share[i, j]:.0%}" if few else f"{number:,}"
-                axes.text(j, i, text, ha="center", va="center", color=INK, fontsize=10)
-        labels = [short_text(str(label), 14) for label in classes]
-        turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-        axes.set_xticks(range(len(classes)), labels, **(turn if sum(map(len, labels)) > 24 else {}))
-        axes.set_yticks(range(len(classes)), labels)
-        axes.set(xlabel="predicted", ylabel="true")
 
-    size = (max(SMALL[0], 0.36 * len(classes) + 1.6), max(SMALL[1], 0.34 * len(classes) + 1.2))
-    return render_svg("confusion", "True and predicted classes of unseen rows", paint, size)
+def _cell_text(number: int, share: float, few: bool) -> str:
+    if not number:
+        return ""
+    return f"{number:,}\n{share:.0%}" if few else f"{number:,}"
 
 
 def frequent_confusions(table: Any, classes: Any) -> list[tuple[str, str, str, str]]:

@@ -6,32 +6,32 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from posteriori.analysis.fitting.findings import Findings
 from posteriori.analysis.fitting.importance import Effects
 from posteriori.analysis.report.what_if import EffectCurve
-from posteriori.analysis.table.wording import short_number
 from posteriori.distributions.batches import has_atoms
+from posteriori.drawing.charts.chart import BROAD, Axis, Chart
+from posteriori.drawing.charts.marks import (
+    Band,
+    Bars,
+    Cells,
+    Curve,
+    Dots,
+    Mark,
+    Segments,
+    Texts,
+    histogram,
+)
+from posteriori.drawing.charts.ticks import whole_ticks
+from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array
-from posteriori.plotting.page_figures import (
-    BROAD,
-    FIRST,
-    INK,
-    MUTED,
-    SECOND,
-    SMALL,
-    render_svg,
-    shade,
-    short_text,
-)
-from posteriori.plotting.parts.frame import place_legend
 
 __all__ = [
-    "draw_association",
+    "DASHES",
     "draw_added",
+    "draw_association",
     "draw_curve",
     "draw_density",
     "draw_effects",
@@ -40,7 +40,11 @@ __all__ = [
     "draw_residuals",
     "draw_sensitivity",
     "draw_spark",
+    "level_line",
 ]
+
+#: What tells lines apart where colour does not.
+DASHES = ("", "7 3", "2 2.5", "7 3 2 3", "2 6")
 
 #: About as many points of a cloud are drawn; of more rows, every k-th.
 _MOST_POINTS = 800
@@ -48,195 +52,213 @@ _MOST_POINTS = 800
 #: Bars of a figure, the largest first.
 _MOST_BARS = 20
 
+#: Width and height of the figure of a column in a table.
+_SPARK = (108.0, 30.0)
+
 
 def draw_predictions(found: Findings) -> str:
     """Draw targets against predictions of unseen rows."""
-    unseen = found.outcomes[found.kept].unseen
-    assert unseen is not None
-    rows = _some_rows(len(found.problem.y))
-    predicted, actual = unseen.prediction[rows], found.problem.y[rows]
-    name = short_text(found.target.column.name)
+    predicted, actual = _predicted_and_actual(found)
+    ends = [min(predicted.min(), actual.min()), max(predicted.max(), actual.max())]
+    return Chart(
+        "Targets against predictions of unseen rows",
+        [Curve(ends, ends, "second", 1.5, "6 3"), _cloud(predicted, actual)],
+        Axis("predicted without the row"),
+        Axis(short_text(found.target.column.name), grid=True),
+    ).svg()
 
-    def paint(axes: Axes) -> None:
-        low, high = min(predicted.min(), actual.min()), max(predicted.max(), actual.max())
-        axes.plot([low, high], [low, high], color=SECOND, lw=1.5, ls="--")
-        axes.plot(predicted, actual, "o", color=FIRST, ms=3.2, alpha=0.5, mew=0)
-        number_ticks(axes)
-        axes.set(xlabel="predicted without the row", ylabel=name)
 
-    return render_svg("predictions", "Targets against predictions of unseen rows", paint, SMALL)
+def draw_residuals(found: Findings) -> str:
+    """Draw residuals of unseen rows against predictions."""
+    predicted, actual = _predicted_and_actual(found)
+    return Chart(
+        "Residuals of unseen rows against predictions",
+        [level_line(0.0, "second", 1.5, "6 3"), _cloud(predicted, actual - predicted)],
+        Axis("predicted without the row"),
+        Axis("residual", grid=True),
+    ).svg()
 
 
 def draw_density(found: Findings) -> str:
     """Draw the targets with the predictive density of another one."""
     y = found.problem.y
     predictive = predictive_of(found.outcomes[found.kept].model, found.problem.X.iloc[:1])
-
-    def paint(axes: Axes) -> None:
-        low, high = np.quantile(y, [0.001, 0.999])
-        axes.hist(y[(y >= low) & (y <= high)], bins=40, density=True, color=MUTED, alpha=0.5)
-        whole = has_atoms(predictive)
-        grid = np.arange(np.floor(low), high + 1) if whole else np.linspace(low, high, 300)
-        density = np.exp([float(np.squeeze(predictive.log_prob(value))) for value in grid])
-        axes.plot(grid, density, "o" if whole else "-", color=FIRST, lw=2, ms=4)
-        axes.set(xlabel=short_text(found.target.column.name), ylabel="density")
-
-    return render_svg("density", "Targets and the predictive density of another one", paint, SMALL)
-
-
-def draw_residuals(found: Findings) -> str:
-    """Draw residuals of unseen rows against predictions."""
-    unseen = found.outcomes[found.kept].unseen
-    assert unseen is not None
-    rows = _some_rows(len(found.problem.y))
-    predicted = unseen.prediction[rows]
-    residual = found.problem.y[rows] - predicted
-
-    def paint(axes: Axes) -> None:
-        axes.axhline(0.0, color=SECOND, lw=1.5, ls="--")
-        axes.plot(predicted, residual, "o", color=FIRST, ms=3.2, alpha=0.5, mew=0)
-        number_ticks(axes)
-        axes.set(xlabel="predicted without the row", ylabel="residual")
-
-    return render_svg("residuals", "Residuals of unseen rows against predictions", paint, SMALL)
+    low, high = np.quantile(y, [0.001, 0.999])
+    whole = has_atoms(predictive)
+    grid = np.arange(np.floor(low), high + 1) if whole else np.linspace(low, high, 300)
+    density = np.exp(np.ravel(predictive.log_prob(grid[:, None])))
+    drawn: Mark = Dots(grid, density, radius=2.0) if whole else Curve(grid, density)
+    return Chart(
+        "Targets and the predictive density of another one",
+        [histogram(y, (low, high), 40, "muted", 0.5, density=True), drawn],
+        Axis(short_text(found.target.column.name)),
+        Axis("density", low=0.0, grid=True),
+    ).svg()
 
 
 def draw_levels(level: Array) -> str:
     """Draw how many targets lie at which level of their predictive distributions."""
-
-    def paint(axes: Axes) -> None:
-        bins = 10
-        expected = len(level) / bins
-        spread = 2.0 * np.sqrt(expected * (1 - 1 / bins))
-        axes.axhspan(expected - spread, expected + spread, color=MUTED, alpha=0.25, lw=0)
-        axes.hist(level, bins=np.linspace(0, 1, bins + 1).tolist(), color=FIRST, rwidth=0.9)
-        axes.set(xlabel="level in its predictive distribution", ylabel="rows", xlim=(0, 1))
-        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-
-    return render_svg(
-        "levels", "Levels of the targets in their predictive distributions", paint, SMALL
-    )
+    bins = 10
+    expected = len(level) / bins
+    spread = 2.0 * np.sqrt(expected * (1 - 1 / bins))
+    band = Band([0.0, 1.0], expected - spread, expected + spread, "muted", 0.25)
+    return Chart(
+        "Levels of the targets in their predictive distributions",
+        [band, histogram(level, (0.0, 1.0), bins, filled=0.9)],
+        Axis("level in its predictive distribution", 0.0, 1.0),
+        Axis("rows", low=0.0, ticks=whole_ticks, grid=True),
+    ).svg()
 
 
 def draw_effects(effects: Effects, label: str) -> str:
     """Draw means and intervals, one line each."""
     shown = slice(0, _MOST_BARS)
-    names = [short_text(name, 26) for name in effects.names[shown]]
-
-    def paint(axes: Axes) -> None:
-        places = np.arange(len(names))[::-1]
-        axes.axvline(0.0, color=MUTED, lw=1)
-        axes.hlines(places, effects.low[shown], effects.high[shown], color=FIRST, lw=2.2, alpha=0.7)
-        axes.plot(effects.mean[shown], places, "o", color=FIRST, ms=5)
-        axes.set_yticks(places, names)
-        axes.set_ylim(-0.6, len(names) - 0.4)
-        axes.set_xlabel(label, loc="right")  # the names leave little room below the axis
-        axes.locator_params(axis="x", nbins=5)
-        axes.grid(axis="x")
-        axes.grid(visible=False, axis="y")
-
-    return render_svg(f"effects: {label}", label, paint, (BROAD, 0.9 + 0.26 * len(names)))
+    names = effects.names[shown]
+    places = np.arange(len(names))[::-1]
+    return Chart(
+        label,
+        [
+            upright(0.0),
+            Segments(
+                (effects.low[shown], effects.high[shown]), (places, places), width=2.2, opacity=0.7
+            ),
+            Dots(effects.mean[shown], places),
+        ],
+        Axis(label, grid=True),
+        Axis(low=-0.6, high=len(names) - 0.4, places=places, names=names),
+        (BROAD, 50.0 + 19.0 * len(names)),
+    ).svg()
 
 
 def draw_added(curve: EffectCurve, target: str, ends: tuple[float, float]) -> str:
     """Draw what a column adds to the prediction, with its band, on a scale that figures share."""
-    assert curve.low is not None  # what is added is a number
-    assert curve.high is not None
-    low, high = curve.low, curve.high
-
-    def paint(axes: Axes) -> None:
-        axes.axhline(0.0, color=MUTED, lw=1)
-        axes.fill_between(curve.at, low, high, color=FIRST, alpha=0.2, lw=0)
-        axes.plot(curve.at, curve.lines[""], color=FIRST, lw=2)
-        axes.set_ylim(*ends)
-        number_ticks(axes)
-        axes.set(xlabel=short_text(curve.name), ylabel=f"adds to {short_text(target, 14)}")
-
-    return render_svg(f"added: {curve.name}", f"What {curve.name} adds to {target}", paint, SMALL)
+    return Chart(
+        f"What {curve.name} adds to {target}",
+        [
+            level_line(0.0, "muted", 1.0),
+            Band(curve.at, curve.low, curve.high),
+            Curve(curve.at, curve.lines[""]),
+        ],
+        Axis(short_text(curve.name)),
+        Axis(f"adds to {short_text(target, 14)}", *ends, grid=True),
+    ).svg()
 
 
 def draw_curve(curve: EffectCurve, target: str) -> str:
     """Draw what is predicted as one number of a typical row changes."""
-
-    def paint(axes: Axes) -> None:
-        if curve.low is not None and curve.high is not None:
-            axes.fill_between(curve.at, curve.low, curve.high, color=MUTED, alpha=0.25, lw=0)
-        for k, (label, line) in enumerate(curve.lines.items()):
-            style = ("-", "--", ":", "-.", (0, (1, 3)))[k]
-            axes.plot(curve.at, line, color=FIRST, lw=2, ls=style, label=short_text(label, 12))
-        number_ticks(axes)
-        classes = curve.low is None
-        name = f"P({short_text(target, 12)} = {short_text(next(iter(curve.lines)), 10)})"
-        single = name if classes and len(curve.lines) == 1 else short_text(target)
-        axes.set(
-            xlabel=short_text(curve.name), ylabel="probability" if len(curve.lines) > 1 else single
-        )
-        if classes:
-            axes.set_ylim(-0.03, 1.03)
-        if len(curve.lines) > 1:
-            axes.legend(frameon=False)
-
-    return render_svg(f"curve: {curve.name}", f"{target} as {curve.name} changes", paint, SMALL)
+    several, classes = len(curve.lines) > 1, curve.low is None
+    bands = [] if classes else [Band(curve.at, curve.low, curve.high, "muted", 0.25)]
+    lines = [
+        Curve(curve.at, line, dashes=DASHES[k], label=short_text(label, 12) if several else "")
+        for k, (label, line) in enumerate(curve.lines.items())
+    ]
+    name = f"P({short_text(target, 12)} = {short_text(next(iter(curve.lines)), 10)})"
+    single = name if classes else short_text(target)
+    low, high = (-0.03, 1.03) if classes else (None, None)
+    return Chart(
+        f"{target} as {curve.name} changes",
+        [*bands, *lines],
+        Axis(short_text(curve.name)),
+        Axis("probability" if several else single, low, high, grid=True),
+    ).svg()
 
 
 def draw_sensitivity(curves: dict[str, dict[float, float]]) -> str:
     """Draw by how much the log evidence changes with the scale of the prior."""
-
-    def paint(axes: Axes) -> None:
-        looks = zip(curves.items(), (FIRST, SECOND), ("-", "--"), strict=False)
-        for (name, curve), colour, dash in looks:
-            scales = sorted(curve)
-            change = [curve[scale] - curve[1.0] for scale in scales]
-            axes.plot(scales, change, "o" + dash, color=colour, lw=1.8, ms=5, label=name)
-        axes.set_xscale("log", base=2)
-        axes.set_xticks([0.25, 0.5, 1, 2, 4], ["¼", "½", "1", "2", "4"])
-        axes.set(xlabel="scale of the prior, times", ylabel="change of log evidence")
-        axes.locator_params(axis="y", nbins=5)
-        place_legend(axes, above=True)
-
-    return render_svg(
-        "sensitivity", "Change of the log evidence with the scale of the prior", paint, SMALL
-    )
+    marks: list[Mark] = []
+    for (name, curve), color, dashes in zip(
+        curves.items(), ("first", "second"), DASHES, strict=False
+    ):
+        scales = np.log2(sorted(curve))
+        change = [curve[scale] - curve[1.0] for scale in sorted(curve)]
+        marks += [
+            Curve(scales, change, color, 1.8, dashes, label=name),
+            Dots(scales, change, color),
+        ]
+    return Chart(
+        "Change of the log evidence with the scale of the prior",
+        marks,
+        Axis("scale of the prior, times", places=range(-2, 3), names=["¼", "½", "1", "2", "4"]),
+        Axis("change of log evidence", grid=True),
+    ).svg()
 
 
 def draw_association(names: list[str], matrix: Array) -> str:
     """Draw the associations of columns."""
-
-    def paint(axes: Axes) -> None:
-        shade(axes, matrix)
-        labels = [short_text(name, 16) for name in names]
-        axes.set_xticks(range(len(names)), labels, rotation=60, ha="right", rotation_mode="anchor")
-        axes.set_yticks(range(len(names)), labels)
-        for (i, j), value in np.ndenumerate(matrix):
-            if i != j:
-                text = f"{value:.1f}".lstrip("0")
-                axes.text(j, i, text, ha="center", va="center", color=INK, fontsize=9)
-
-    size = (max(1.5 + 0.28 * len(names), 3.4), 1.5 + 0.27 * len(names))
-    return render_svg("association", "Association of columns", paint, size)
+    texts = [
+        ["" if i == j else f"{value:.1f}".lstrip("0") for j, value in enumerate(row)]
+        for i, row in enumerate(matrix)
+    ]
+    size = (max(108.0 + 20.2 * len(names), 245.0), 108.0 + 19.4 * len(names))
+    axes = Axis(longest=16, turned=60.0), Axis(longest=16)
+    return cell_chart("Association of columns", matrix, texts, names, axes, size, 9.0).svg()
 
 
-def draw_spark(name: str, series: pd.Series, key: int) -> str:
+def cell_chart(
+    title: str,
+    table: Array,
+    texts: list[list[str]],
+    names: list[str],
+    axes: tuple[Axis, Axis],
+    size: tuple[float, float],
+    letters: float,
+) -> Chart:
+    """Return a square table of shares as cells with texts on them, the first row on top.
+
+    Parameters
+    ----------
+    title : str
+    table : (K, K)
+    texts : K lists of K texts
+    names : K texts
+        Of rows and of columns.
+    axes : pair of Axis
+    size : pair of float
+    letters : float
+        Height of the texts on cells.
+    """
+    places = np.arange(len(names))
+    columns, rows = np.meshgrid(places, places)
+    said = Texts(columns.ravel(), rows.ravel(), [text for row in texts for text in row], letters)
+    across, up = (axis._replace(places=places, names=names) for axis in axes)
+    up = up._replace(low=len(names) - 0.5, high=-0.5)
+    across = across._replace(low=-0.5, high=len(names) - 0.5)
+    return Chart(title, [Cells(table), said], across, up, size, bare=True)
+
+
+def draw_spark(name: str, series: pd.Series) -> str:
     """Draw the distribution of one column, small."""
-
-    def paint(axes: Axes) -> None:
-        axes.set_axis_off()
-        if pd.api.types.is_numeric_dtype(series.dtype):
-            values = series.dropna().to_numpy(float)
-            low, high = np.quantile(values, [0.005, 0.995]) if len(values) else (0.0, 1.0)
-            axes.hist(np.clip(values, low, high), bins=24, color=FIRST)
-            return
+    if pd.api.types.is_numeric_dtype(series.dtype):
+        values = series.dropna().to_numpy(float)
+        low, high = np.quantile(values, [0.005, 0.995]) if len(values) else (0.0, 1.0)
+        bars = histogram(np.clip(values, low, high), (low, high), 24)
+    else:
         counts = series.value_counts().to_numpy()[:24]
-        axes.bar(range(len(counts)), counts, color=SECOND)
+        places = np.arange(len(counts))
+        bars = Bars(places - 0.4, places + 0.4, counts, "second")
+    up = Axis(low=0.0, places=())
+    return Chart(f"Distribution of {name}", [bars], Axis(places=()), up, _SPARK, bare=True).svg()
 
-    return render_svg(f"spark{key}", f"Distribution of {name}", paint, (1.5, 0.42))
+
+def upright(at: float) -> Segments:
+    """Return a thin line from bottom to top."""
+    return Segments((at, at), (-np.inf, np.inf), "muted", 1.0)
 
 
-def number_ticks(axes: Axes) -> None:
-    """Write the numbers of both axes as the page does, few enough to stand side by side."""
-    for axis, limits in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
-        axis.set_major_locator(MaxNLocator(3 if max(map(abs, limits)) >= 1e4 else 5))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
+def level_line(at: float, color: str, width: float, dashes: str = "") -> Segments:
+    """Return a line from left to right."""
+    return Segments((-np.inf, np.inf), (at, at), color, width, dashes=dashes)
+
+
+def _cloud(x: Array, y: Array) -> Dots:
+    return Dots(x, y, radius=1.6, opacity=0.5)
+
+
+def _predicted_and_actual(found: Findings) -> tuple[Array, Array]:
+    unseen = found.outcomes[found.kept].unseen
+    assert unseen is not None
+    rows = _some_rows(len(found.problem.y))
+    return unseen.prediction[rows], found.problem.y[rows]
 
 
 def _some_rows(count: int) -> Any:

@@ -14,6 +14,7 @@ from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.analysis.table.values import dates_of
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import (
     DrawsWeights,
     HasPosterior,
@@ -21,7 +22,6 @@ from posteriori.estimators.contract import (
 )
 from posteriori.estimators.group_columns import GroupEffects
 from posteriori.numerics.types import Array
-from posteriori.plotting.page_figures import short_text
 from posteriori.selection.cross_validation import Unseen
 
 __all__ = [
@@ -67,7 +67,8 @@ def weight_effects(pipeline: Any) -> Effects | None:
     if not names:
         return None
     if offers(final, DrawsWeights):
-        mean, draws = np.asarray(final.coef_), final.sample_weights(_DRAWS, rng=0)[:, : len(names)]
+        mean = np.asarray(final.coef_)[: len(names)]
+        draws = final.sample_weights(_DRAWS, rng=0)[:, : len(names)]
         low, high = np.quantile(draws, [0.05, 0.95], axis=0)
         return largest_first(Effects(names, mean, low, high))
     posterior = final.posterior_ if offers(final, HasPosterior) else None

@@ -43,6 +43,7 @@ from posteriori.analysis.report.ranking_tables import (
     detailed_table,
     explanations,
     failures_of,
+    for_the_asking,
     group_legend,
     ranking_table,
     warnings_of,
@@ -57,13 +58,18 @@ from posteriori.analysis.report.what_if import (
 )
 from posteriori.analysis.table.association import association_matrix, strongest_first
 from posteriori.analysis.table.wording import counted, short_number
+from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
-from posteriori.plotting.page_figures import short_text
 
 __all__ = ["code_of", "make_page"]
 
 #: Folds of ``analyze``, unless it is asked for others.
 _FOLDS = 5
+
+_PREQUENTIAL = (
+    "; for a model without a prior, of kind “prequential”, that of each block of rows as the rows before it "
+    "predict it"
+)
 
 #: Columns beside the target in the figure of associations, the strongest.
 _MOST_ASSOCIATED = 11
@@ -130,13 +136,12 @@ def _details(found: Findings) -> str:
         paragraph(
             "Held out is the log predictive density of all rows, each predicted by a model that was "
             "fitted without it, ± one standard error. The evidence is the log probability of the data "
-            "under the model, prior and all; for a model without a prior, of kind “prequential”, that "
-            "of each block of rows as the rows before it predict it. The probability of a model assumes "
-            "that all of its group were equally probable before."
+            f"under the model, prior and all{_PREQUENTIAL if found.thorough else ''}. The probability of a "
+            "model assumes that all of its group were equally probable before."
         )
         + table((header[0], "technical name", *header[1:]), named, "ranking")
-        + bullet_list(group_legend(found))
-        + ("" if found.ranking.rows[0].failure else _sensitivity(found)),
+        + bullet_list([*group_legend(found), *for_the_asking(found)])
+        + (_sensitivity(found) if found.thorough else ""),
     )
 
 
@@ -406,8 +411,11 @@ def _unusual_options(found: Findings) -> dict[str, object]:
     if dropped:
         options["drop"] = dropped
     tried = [row.name for row in found.single_rows]
-    if set(tried) != {c.name for c in suited_candidates(found.target, found.problem)}:
+    suited = suited_candidates(found.target, found.problem, thorough=found.thorough)
+    if set(tried) != {c.name for c in suited}:
         options["models"] = tried
+    if found.thorough:
+        options["thorough"] = True
     folds = len(found.problem.splits)
     if folds != min(_FOLDS, len(found.problem.y)):
         options["folds"] = folds

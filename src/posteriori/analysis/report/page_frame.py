@@ -43,9 +43,7 @@ def column_table(columns: Sequence[tuple[Column, pd.Series | None]], total: int)
     Columns beyond the first are counted, not shown, where they are many.
     """
     shown = columns[: _MOST_COLUMNS + 1]
-    body = "".join(
-        _column_row(column, series, key, total) for key, (column, series) in enumerate(shown)
-    )
+    body = "".join(_column_row(column, series, total) for column, series in shown)
     more = len(columns) - len(shown)
     rest = f"<p>And {more} more columns.</p>" if more > 0 else ""
     head = "<tr><th>column</th><th>kind</th><th>missing</th><th>different</th><th></th></tr>"
@@ -55,8 +53,8 @@ def column_table(columns: Sequence[tuple[Column, pd.Series | None]], total: int)
     )
 
 
-def _column_row(column: Column, series: pd.Series | None, key: int, total: int) -> str:
-    spark = "" if series is None else figures.draw_spark(column.name, series, key)
+def _column_row(column: Column, series: pd.Series | None, total: int) -> str:
+    spark = "" if series is None else figures.draw_spark(column.name, series)
     missing = f"{100 * column.missing / max(total, 1):.1f}%" if column.missing else ""
     cells = (escape(column.kind), missing, f"{column.distinct:,}" if column.distinct else "", spark)
     kind = "" if column.used else ' class="unused"'

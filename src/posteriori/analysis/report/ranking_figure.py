@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from posteriori.analysis.table.wording import number_with_error, short_number
-from posteriori.plotting.page_figures import BROAD, FIRST, MUTED, render_svg
+from posteriori.analysis.report.figures import upright
+from posteriori.analysis.table.wording import number_with_error
+from posteriori.drawing.charts.chart import BROAD, Axis, Chart
+from posteriori.drawing.charts.marks import Dots, Segments
 from posteriori.selection.comparison import Row
 
 __all__ = ["Scale", "choose_scale", "draw_ranking", "far_models"]
@@ -57,24 +57,26 @@ def choose_scale(rows: Sequence[Row]) -> Scale:
 def draw_ranking(scale: Scale) -> str:
     """Draw how far each model is behind the best, with two standard errors."""
     rows = scale.shown
-
-    def paint(axes: Axes) -> None:
-        places = np.arange(len(rows))[::-1]
-        gap = np.array([row.elpd_difference for row in rows])
-        axes.axvline(0.0, color=MUTED, lw=1)
-        axes.errorbar(
-            gap, places, xerr=[_error(row) for row in rows], fmt="o", color=FIRST, lw=1.6, ms=6
-        )
-        axes.set_yticks(places, [row.name for row in rows])
-        axes.set_xlabel("behind the best, ± two standard errors", loc="right")
-        axes.set(xlim=(scale.low, scale.high), ylim=(-0.6, len(rows) - 0.4))
-        axes.xaxis.set_major_locator(MaxNLocator(4))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
-        axes.grid(axis="x")
-        axes.grid(visible=False, axis="y")
-
-    size = (BROAD, 0.9 + 0.3 * len(rows))
-    return render_svg("ranking", "How far each model is behind the best", paint, size)
+    places = np.arange(len(rows))[::-1]
+    gap = np.array([row.elpd_difference for row in rows])
+    error = np.array([_error(row) for row in rows])
+    return Chart(
+        "How far each model is behind the best",
+        [
+            upright(0.0),
+            Segments((gap - error, gap + error), (places, places)),
+            Dots(gap, places, radius=3.0),
+        ],
+        Axis("behind the best, ± two standard errors", scale.low, scale.high, most=4, grid=True),
+        Axis(
+            low=-0.6,
+            high=len(rows) - 0.4,
+            places=places,
+            names=[row.name for row in rows],
+            longest=40,
+        ),
+        (BROAD, 50.0 + 21.6 * len(rows)),
+    ).svg()
 
 
 def far_models(scale: Scale) -> str:

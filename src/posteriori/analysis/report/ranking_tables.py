@@ -19,10 +19,12 @@ from posteriori.selection.cross_validation import Metrics
 __all__ = [
     "Ranked",
     "aligned",
+    "behind_best",
     "detailed_table",
     "explanations",
     "failures_of",
     "fit_columns",
+    "for_the_asking",
     "group_legend",
     "ranking_table",
     "warnings_of",
@@ -54,6 +56,12 @@ _WORDS = {
     "X,y (numbers)": "target and columns",
     "X,y (codes)": "target and columns, with codes for categories",
 }
+
+#: What a report and a table leave out that takes further fits.
+_FOR_THE_ASKING = (
+    "--thorough (thorough=True) adds what takes further fits: the evidence of models without a prior, each "
+    "block of rows predicted by earlier ones, and in the report how far priors move the evidences"
+)
 
 _HELD_OUT = (
     "held out: log density of rows that the model has not seen, ± standard error; "
@@ -93,7 +101,11 @@ class Ranked(HasOutcomes, Protocol):
 
     @property
     def detailed_rows(self) -> list[Row]:
-        """The same, with all evidences."""
+        """The same, with all evidences that were asked for."""
+
+    @property
+    def thorough(self) -> bool:
+        """Whether that is all that there are."""
 
     @property
     def metrics(self) -> Mapping[str, Metrics]:
@@ -141,10 +153,11 @@ def _brief_cells(row: Row, found: Ranked, errors: list[str]) -> tuple[str, ...]:
         word, _ = _UNREACHED.get(row.failure, ("failed", ""))
         return (name, word, *("" for _ in range(len(errors) + 2)))
     score = fixed_number(row.elpd / len(found.problem.X), 2)
-    return (name, score, _behind(row), *_error_cells(row, found, errors), _share(row.weight))
+    return (name, score, behind_best(row), *_error_cells(row, found, errors), _share(row.weight))
 
 
-def _behind(row: Row) -> str:
+def behind_best(row: Row) -> str:
+    """Return how far a model is behind the best, with its error; nothing for the best."""
     if row.elpd_difference == 0.0:
         return ""
     return number_with_error(row.elpd_difference, row.elpd_difference_se)
@@ -177,7 +190,7 @@ def _cells(row: Row, found: Ranked, errors: list[str], groups: dict[str, str]) -
     return (
         name,
         number_with_error(row.elpd, row.elpd_se),
-        _behind(row),
+        behind_best(row),
         *_error_cells(row, found, errors),
         evidence,
         row.kind,
@@ -209,6 +222,7 @@ def explanations(found: Ranked, header: Sequence[str], hidden: Sequence[str]) ->
     lines = ["; ".join(_MEANINGS[name] for name in shown if name in _MEANINGS)]
     if "held out" in header:
         lines = [_HELD_OUT, *(() if "prob." in hidden else group_legend(found))]
+        lines += for_the_asking(found)
     names = [row.name for row in found.ranking.rows if not row.failure]
     if any(found.error_ratio(name) > 1.0 for name in names):
         flat = found.words(found.baseline)
@@ -224,6 +238,11 @@ def group_legend(found: Ranked) -> list[str]:
         return []
     named = "; ".join(f"{letter.strip()}: {_WORDS.get(of, of)}" for of, letter in letters.items())
     return [f"evidence and prob. compare within a group only ({named})"]
+
+
+def for_the_asking(found: Ranked) -> list[str]:
+    """Say how to get the evidences that take further fits; nothing if they are there."""
+    return [] if found.thorough else [_FOR_THE_ASKING]
 
 
 def failures_of(found: HasOutcomes) -> list[str]:

@@ -12,8 +12,8 @@ from posteriori.analysis.fitting.preparation import OTHER, CodeColumns
 from posteriori.analysis.report.html_pieces import paragraph, section
 from posteriori.analysis.report.insights import entry_text
 from posteriori.analysis.table.wording import counted, short_number
+from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import HasBestTree, offers
-from posteriori.plotting.page_figures import short_text
 
 __all__ = ["tree_section"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +11,9 @@ import pandas as pd
 from posteriori.analysis.fitting.findings import Findings
 from posteriori.analysis.report.insights import entry_text
 from posteriori.analysis.table.wording import short_number
+from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import AddsColumns, offers, predictive_of
 from posteriori.numerics.types import Array
-from posteriori.plotting.page_figures import short_text
 from posteriori.selection.cross_validation import point_prediction
 
 __all__ = ["EffectCurve", "added_curves", "driving_first", "effect_curves", "typical_table"]
@@ -64,7 +64,7 @@ def effect_curves(found: Findings) -> list[EffectCurve]:
     kinds = found.problem.kinds
     names = [n for n, lost in zip(importance.names, importance.mean, strict=True) if lost > 0.0]
     numbers = [n for n in names if kinds[n] == "number" and found.problem.X[n].nunique() > 2]
-    return [_curve(found, name) for name in numbers[:_MOST_CURVES]]
+    return _predicted_curves(found, numbers[:_MOST_CURVES])
 
 
 def added_curves(found: Findings) -> tuple[str, list[EffectCurve]]:
@@ -78,38 +78,65 @@ def added_curves(found: Findings) -> tuple[str, list[EffectCurve]]:
             kinds, X = found.problem.kinds, found.problem.X
             inputs = [str(name) for name in model[0].get_feature_names_out()]
             names = [n for n in inputs if kinds.get(n) == "number" and X[n].nunique() > 2]
-            curves = [_added(found, model, name, 1 + inputs.index(name)) for name in names]
+            curves = _added(found, model, {name: 1 + inputs.index(name) for name in names})
             curves.sort(key=lambda curve: -float(np.ptp(curve.lines[""])))
             return row.name, curves[:_MOST_CURVES]
     return "", []
 
 
-def _added(found: Findings, model: Any, name: str, place: int) -> EffectCurve:
-    at, rows = _changed_rows(found, name)
-    belief = model[-1].effects(model[0].transform(rows))[place].belief
-    low, high = (np.asarray(belief.quantile(q)) for q in (0.05, 0.95))
-    return EffectCurve(name, at, {"": np.asarray(belief.mean)}, low, high)
+def _added(found: Findings, model: Any, places: Mapping[str, int]) -> list[EffectCurve]:
+    """Return what each column adds, by the place of its summand."""
+    at, rows = _changed_rows(found, list(places))
+    effects = model[-1].effects(model[0].transform(rows))
+    curves = []
+    for k, (name, place) in enumerate(places.items()):
+        belief, mine = effects[place].belief, slice(k * _POINTS, (k + 1) * _POINTS)
+        low, high = _ends_of(belief)[:, mine]
+        curves.append(EffectCurve(name, at[k], {"": np.asarray(belief.mean)[mine]}, low, high))
+    return curves
 
 
-def _changed_rows(found: Findings, name: str) -> tuple[Array, pd.DataFrame]:
-    """Return values of a column, and a typical row with each of them in turn."""
+def _changed_rows(found: Findings, names: Sequence[str]) -> tuple[Array, pd.DataFrame]:
+    """Return values of columns, (C, P), and a typical row with each of them in turn, one below the other."""
     X = found.problem.X
-    first, last = (float(X[name].quantile(q)) for q in _ENDS)
-    at = np.linspace(first, last, _POINTS)
-    return at, _typical_row(X, found.problem.kinds, _POINTS).assign(**{name: at})
+    first, last = X[list(names)].quantile(_ENDS).to_numpy(np.float64)
+    at = np.linspace(first, last, _POINTS, axis=1)
+    rows = _typical_row(X, found.problem.kinds, _POINTS * len(names))
+    for k, name in enumerate(names):
+        values = rows[name].to_numpy(np.float64, copy=True)
+        values[k * _POINTS : (k + 1) * _POINTS] = at[k]
+        rows[name] = values
+    return at, rows
 
 
-def _curve(found: Findings, name: str) -> EffectCurve:
+def _predicted_curves(found: Findings, names: Sequence[str]) -> list[EffectCurve]:
+    """Return what the kept model predicts as columns change, from one prediction of all rows."""
+    if not names:
+        return []
     model = found.outcomes[found.kept].model
-    at, rows = _changed_rows(found, name)
+    at, rows = _changed_rows(found, names)
+    parts = len(names), _POINTS
     if found.problem.classes is not None:
         p, labels = np.asarray(model.predict_proba(rows)), [str(c) for c in model.classes_]
         shown = range(1, 2) if len(labels) == 2 else range(len(labels))
-        return EffectCurve(name, at, {labels[k]: p[:, k] for k in shown}, None, None)
+        shares = {labels[k]: p[:, k].reshape(parts) for k in shown}
+        return [
+            EffectCurve(
+                name, at[k], {label: share[k] for label, share in shares.items()}, None, None
+            )
+            for k, name in enumerate(names)
+        ]
     predictive = predictive_of(model, rows)
-    low, high = (np.asarray(predictive.quantile(q)) for q in (0.05, 0.95))
-    said = point_prediction(model, rows, predictive, found.problem.loss)
-    return EffectCurve(name, at, {"": said}, low, high)
+    said = point_prediction(model, rows, predictive, found.problem.loss).reshape(parts)
+    low, high = _ends_of(predictive).reshape(2, *parts)
+    return [
+        EffectCurve(name, at[k], {"": said[k]}, low[k], high[k]) for k, name in enumerate(names)
+    ]
+
+
+def _ends_of(predictive: Any) -> Array:
+    """Return both ends of the central intervals of 90 %, (2, N)."""
+    return np.asarray(predictive.quantile(np.array([[0.05], [0.95]])))
 
 
 def _typical_row(X: pd.DataFrame, kinds: dict[str, str], count: int) -> pd.DataFrame:
@@ -176,7 +203,7 @@ def _numbers_said(found: Findings, model: Any, rows: Array) -> list[tuple[str, s
     inputs, y = found.problem.X.iloc[rows], found.problem.y[rows]
     predictive = predictive_of(model, inputs)
     point = point_prediction(model, inputs, predictive, found.problem.loss)
-    low, high = (np.asarray(predictive.quantile(q)) for q in (0.05, 0.95))
+    low, high = _ends_of(predictive)
     return [
         (short_number(a), short_number(b, 3), f"{short_number(c, 3)} to {short_number(d, 3)}")
         for a, b, c, d in zip(y, point, low, high, strict=True)

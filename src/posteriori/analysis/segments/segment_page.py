@@ -6,7 +6,6 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.colors import to_hex
 
 from posteriori.analysis.groups.cluster_figures import draw_numbers
 from posteriori.analysis.groups.cluster_words import date_words
@@ -103,14 +102,14 @@ def _one_series(found: Segmentation, shares: Array, s: int) -> str:
     name = rows.arrangement.series[s].name
     head = f"<h3>{escape(name)}</h3>" if name else ""
     figures = [
-        draw_series(f"series-{s}-{d}", label, values, shares[part], places, axis, dates=dates)
-        for d, (label, values) in enumerate(curves)
+        draw_series(label, values, shares[part], places, axis, dates=dates)
+        for label, values in curves
     ]
     return head + "".join(figure(svg, long=True) for svg in figures)
 
 
 def _legend(found: Segmentation) -> str:
-    colors = map(to_hex, group_colors(found.n_states))
+    colors = group_colors(found.n_states)
     marks = [f'<span style="color:{c}">■</span> state {k}' for k, c in enumerate(colors, start=1)]
     return f"<p>{' &nbsp; '.join(marks)}</p>"
 

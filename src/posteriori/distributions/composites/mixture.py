@@ -20,7 +20,7 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.counts.count_sweep import mixed_count_quantile
 from posteriori.distributions.poles import log_prob_beside_poles
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.numerics.calculus.roots import invert_increasing
+from posteriori.numerics.calculus.roots import invert_increasing, invert_smooth, least_whole
 from posteriori.numerics.linalg import outer
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.types import Array
@@ -161,10 +161,7 @@ class MixtureFamily(Distribution):
         edges = np.cumsum(self.probabilities, axis=-1)
         edges = (edges / edges[..., -1:])[..., :-1]
         if self.n_components > _MANY and not self.event_shape:  # each draw from a member of its own
-            chosen = np.empty(uniform.shape[:-1], dtype=np.int64)
-            for index in np.ndindex(*self.batch_shape):
-                here = (slice(None), *index)
-                chosen[here] = np.searchsorted(edges[index], uniform[(*here, 0)], side="right")
+            chosen = _places_among(edges, uniform[..., 0])
             places = np.indices(chosen.shape)[1:]
             drawn = take_members(self.components, (*places, chosen)).sample(rng=rng)
             return np.asarray(drawn).reshape(shape)[()]
@@ -295,21 +292,28 @@ class UnivariateMixture(MixtureFamily, Univariate):
         low = np.where(possible, ends, np.inf).min(axis=-1)
         high = np.where(possible, ends, -np.inf).max(axis=-1)
         if self._has_atoms and np.isfinite(ends).all() and (ends == np.floor(ends)).all():
-            return _least_whole(self._cdf, q, low, high)
-        return invert_increasing(self._cdf, q, low, high, jumps=self._has_atoms)
+            return least_whole(self._cdf, q, low, high)
+        if self._has_atoms or not np.isfinite(low + high).all():
+            return invert_increasing(self._cdf, q, low, high, jumps=self._has_atoms)
+        middle = (self.probabilities * np.where(possible, ends, 0.0)).sum(axis=-1)
+        start = np.clip(middle, low, high)
+        return invert_smooth(self._cdf, self._density, q, low, high, start)
+
+    def _density(self, x: Array) -> Array:
+        each = np.exp(self.components.log_prob(np.asarray(x)[..., None]))
+        return (self.probabilities * each).sum(axis=-1)
 
 
-def _least_whole(cdf: Any, q: Array, low: Array, high: Array) -> Array:
-    """Return the least whole number in [low, high] with cdf(x) >= q, by bisection."""
-    low = low - 1.0
-    while True:
-        middle = np.floor(0.5 * (low + high))
-        moving = (middle > low) & (middle < high)
-        if not np.any(moving):
-            return high[()]
-        enough = cdf(middle) >= q
-        high = np.where(moving & enough, middle, high)
-        low = np.where(moving & ~enough, middle, low)
+def _places_among(edges: Array, uniform: Array) -> Array:
+    """Return how many of the edges (..., K) of each member numbers (N, ...) have passed."""
+    flat = edges.reshape(-1, edges.shape[-1])
+    if (flat == flat[:1]).all():  # the whole batch shares them
+        return np.searchsorted(flat[0], uniform, side="right")
+    found = np.empty(uniform.shape, dtype=np.int64)
+    for index in np.ndindex(*uniform.shape[1:]):
+        here = (slice(None), *index)
+        found[here] = np.searchsorted(edges[index], uniform[here], side="right")
+    return found
 
 
 def _restore(probabilities: Array, components: Any) -> MixtureFamily:

@@ -10,12 +10,15 @@ import numpy as np
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.batches import has_atoms
-from posteriori.numerics.calculus.roots import invert_increasing
+from posteriori.numerics.calculus.roots import invert_increasing, least_whole
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import probability_vector
 
 __all__ = ["PredictiveMixture"]
+
+#: Below it all whole numbers are numbers.
+_LARGEST_WHOLE = 2.0**53
 
 
 class PredictiveMixture(Univariate):
@@ -104,7 +107,26 @@ class PredictiveMixture(Univariate):
     def _quantile(self, q: Array) -> Array:
         ends = np.stack([m.quantile(q) for m, p in self._likely])
         low, high = ends.min(axis=0), ends.max(axis=0)
+        if self._has_atoms and (np.abs(ends) < _LARGEST_WHOLE).all():
+            return self._quantile_of_counts(q, low, high)
         return invert_increasing(self._cdf, q, low, high, jumps=self._has_atoms)
+
+    def _quantile_of_counts(self, q: Array, low: Array, high: Array) -> Array:
+        """Return quantiles where some members count: between whole numbers only the others rise.
+
+        The cdf at the least whole number that is large enough, and at the one before, encloses the quantile.
+        Where those that count have atoms in between as well, all members are searched.
+        """
+        last = least_whole(self._cdf, q, np.floor(low), np.ceil(high))
+        counts = [(m, p) for m, p in self._likely if has_atoms(m)]
+        numbers = [(m, p) for m, p in self._likely if not has_atoms(m)]
+        below = _weighted_cdf(counts, np.nextafter(last, -np.inf))
+        if np.any(below != _weighted_cdf(counts, last - 1.0)):
+            return invert_increasing(self._cdf, q, low, high)
+        first = np.maximum(low, last - 1.0)
+        return invert_increasing(
+            lambda x: below + _weighted_cdf(numbers, x), q, first, last, jumps=False
+        )
 
     @property
     def _likely(self) -> list[tuple[Any, float]]:
@@ -115,3 +137,7 @@ class PredictiveMixture(Univariate):
         which = rng.choice(len(self.members), size=shape, p=self.probabilities)
         draws = np.stack([np.asarray(m.sample(lead, rng=rng)) for m in self.members])
         return np.take_along_axis(draws, which[None], axis=0)[0][()]
+
+
+def _weighted_cdf(members: Sequence[tuple[Any, float]], x: Array) -> Array:
+    return np.sum([p * np.asarray(m.cdf(x)) for m, p in members], axis=0)

@@ -18,9 +18,9 @@ from posteriori.inference.trees.growing import (
     grow_tree,
     two_class_sums,
 )
+from posteriori.inference.trees.nodes import Rules
 from posteriori.inference.trees.profiles import Sums
 from posteriori.inference.trees.scores import GINI_OF_TWO
-from posteriori.inference.trees.splits import Rules
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.threads import run_beside, thread_count
 from posteriori.numerics.types import Array, IntArray

@@ -119,9 +119,9 @@ class BoostedEnsemble(BaseEstimator):
     def _boost(self, loss: Loss, x: Array, y: Array, frequency: Array | None) -> Judged:
         """Learn the members; return what they say about rows that they have not seen."""
         n_levels, x = learn_level_counts(self, x), as_kernel_input(x)
-        weight = np.zeros(0) if frequency is None else np.ascontiguousarray(frequency)
+        weight = as_kernel_input(np.zeros(0) if frequency is None else frequency)
         total = len(y) if frequency is None else float(weight.sum())
-        y = np.ascontiguousarray(y, dtype=np.float64)
+        y = as_kernel_input(y)
         count = min(int(self.n_members), max(len(y) // _FEWEST, 1))
         with ThreadPoolExecutor(thread_count()) as pool:
             helpers = pool if thread_count() > 1 and len(y) >= _MANY_ROWS else None
@@ -161,16 +161,13 @@ class BoostedEnsemble(BaseEstimator):
 
     def _average(self, members: list[BoostedTrees], predictors: int, n_levels: Any) -> None:
         """Keep the trees of all members, with values that add up to their average."""
-        trees = [_single_leaf(n_levels)]  # so that there is one
-        values = [np.zeros((1, predictors))]
-        for member in members:
-            trees += member.trees
-            for i, value in enumerate(member.values):
-                wide = np.zeros((len(value), predictors))
-                wide[:, i % predictors] = value / len(members)
-                values.append(wide)
-        self.trees_, self.values_ = join_trees(trees), np.concatenate(values)
-        self.n_rounds_ = np.array([len(member.trees) // predictors for member in members])
+        first = _single_leaf(n_levels)  # so that there is one
+        self.trees_ = join_trees([first, *(part for member in members for part in member.trees)])
+        steps = np.concatenate([np.zeros(1), *(v for member in members for v in member.values)])
+        self.values_ = np.zeros((len(steps), predictors))
+        which = (self.trees_.tree_of - 1) % predictors  # rounds have a tree for each
+        self.values_[np.arange(len(steps)), which] = steps / len(members)
+        self.n_rounds_ = np.array([member.n_trees // predictors for member in members])
         self.start_ = np.mean([member.start[:predictors] for member in members], axis=0)
 
     def _predictors(self, X: Any) -> Array:

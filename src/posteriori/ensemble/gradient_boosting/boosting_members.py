@@ -41,20 +41,23 @@ def boost_members(
 
     One alone, or one after another where rows are many, they divide sums among ``helpers`` instead.
 
-    Ctrl-C ends all of them after the round that they are in.
+    Ctrl-C ends all of them after the rounds that they are in.
     """
     folds, streams = _deal_folds(table.y, n_members, rng), spawn_generators(rng, n_members)
     stopped, rounds = threading.Event(), [0]
     width = 1 if len(table.y) >= _LONG else min(thread_count(), n_members)
 
+    def tell(added: int) -> None:
+        rounds[0] += added
+
     def goes_on() -> bool:
-        rounds[0] += 1
         return not stopped.is_set()
 
     def one(m: int) -> BoostedTrees:
         left_out = folds == m
         rows, others = (np.flatnonzero(part).astype(np.int32) for part in (~left_out, left_out))
-        return boost(table, loss, schedule, rows, others, streams[m], pool=helpers, goes_on=goes_on)
+        given = table, loss, schedule, rows, others, streams[m]
+        return boost(*given, pool=helpers, goes_on=goes_on, tell=tell)
 
     with ThreadPoolExecutor(width) as pool:
         futures = [pool.submit(one, m) for m in range(n_members)]
@@ -99,7 +102,7 @@ def _those_that_learned(members: list[BoostedTrees]) -> list[BoostedTrees]:
     learned = [member for member in members if member.trees]
     if not learned:
         raise KeyboardInterrupt
-    rounds = ", ".join(str(len(member.trees)) for member in learned)
+    rounds = ", ".join(str(member.n_trees) for member in learned)
     warnings.warn(
         f"boosting was interrupted: {len(learned)} of {len(members)} members are kept, with {rounds} "
         "trees; fit again for all",

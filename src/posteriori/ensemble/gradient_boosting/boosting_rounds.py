@@ -1,12 +1,4 @@
-r"""One member of a boosted ensemble: trees are added one after another.
-
-A leaf of the tree that is added moves the predictor f of its rows by
-
-.. math:: \eta\,\frac{G}{F + \lambda},\qquad G = \sum_n \partial l_n/\partial f,\quad F = \sum_n F_n,
-
-a step along the natural gradient. Where l is −½(y − f)² this is the mean residual y − f, and the tree is
-one that is fitted to residuals.
-"""
+"""One member of a boosted ensemble: what its compiled rounds need, and the trees that they leave."""
 
 from __future__ import annotations
 
@@ -16,30 +8,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.ensemble.gradient_boosting import boosting_loop as loop
+from posteriori.ensemble.gradient_boosting.boosting_loop import Judges, Learning, Plan, Room
+from posteriori.ensemble.gradient_boosting.loss_slopes import fill_slopes
 from posteriori.ensemble.gradient_boosting.losses import Loss
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.growing import (
+    MANY_ROWS,
     BinnedRows,
-    GrownTree,
-    grow_tree,
-    loss_sums,
+    add_beside,
     make_rules,
+    new_slots,
+    new_trees,
 )
+from posteriori.inference.trees.nodes import NODES, Tree, largest_tree, new_tree
+from posteriori.inference.trees.profiles import empty_profile
 from posteriori.inference.trees.scores import NEWTON
-from posteriori.numerics.compilation import kernel
+from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.threads import in_halves, run_beside
 from posteriori.numerics.types import Array
 
 __all__ = ["BoostedTrees", "BoostingTable", "Schedule", "boost"]
 
-#: Rounds after which the shape of the noise is learned anew.
-_SHAPE_EVERY = 16
-
-#: Rows that are enough to learn it from.
+#: Rows that are enough to learn the shape of the noise from.
 _ENOUGH = 20_000
 
-#: Of the least information of a leaf: rows that are all alike have it, however their sums are rounded.
-_ALMOST = 1.0 - 2.0**-16
+#: Rounds of one compiled call, at most, and entries that these may look at: a call lasts a moment.
+_ROUNDS, _ENTRIES = 64, 20_000_000
 
 
 class Schedule(NamedTuple):
@@ -106,13 +101,11 @@ class BoostedTrees(NamedTuple):
     trees : list of Trees
         In rounds of one for each predictor.
     values : list of (M,)
-        What a leaf adds.
+        What leaves add.
     judges : (n,)
         Rows that the member has not seen; all where it has seen all.
     predictors : (P, n)
         What it predicts for them.
-    trace : tuple of float
-        Log density of rows left out after each round.
     """
 
     start: Array
@@ -120,7 +113,11 @@ class BoostedTrees(NamedTuple):
     values: list[Array]
     judges: Any
     predictors: Array
-    trace: tuple[float, ...]
+
+    @property
+    def n_trees(self) -> int:
+        """How many trees there are."""
+        return sum(len(part.roots) for part in self.trees)
 
 
 def boost(
@@ -133,6 +130,7 @@ def boost(
     *,
     pool: ThreadPoolExecutor | None = None,
     goes_on: Callable[[], bool] = lambda: True,
+    tell: Callable[[int], None] = lambda rounds: None,
 ) -> BoostedTrees:
     """Return a member that is learned from some rows, and ended by others.
 
@@ -146,26 +144,21 @@ def boost(
     rng : numpy.random.Generator
     pool : ThreadPoolExecutor, optional
     goes_on : callable
-        Asked before each round; False ends the member.
+        Asked every few rounds; False ends the member.
+    tell : callable
+        Told how many rounds were added.
     """
     member = _Member(table, loss, schedule, rows, left_out, rng, pool)
-    while not member.is_done and goes_on():
-        member.add_round()
+    while goes_on():
+        added = member.add_rounds()
+        tell(added)
+        if not added:
+            break
     return member.result()
 
 
 class _Member:
-    """A member as it grows.
-
-    Attributes
-    ----------
-    f : (P, N)
-        Predictors of all rows.
-    slope, information : (N,)
-        Of the rows that the next tree is grown from.
-    judges : (n,)
-        Rows that teach the shape of the noise: those left out, or some where none are.
-    """
+    """A member as it grows; see :mod:`boosting_loop`."""
 
     def __init__(
         self,
@@ -177,126 +170,113 @@ class _Member:
         rng: np.random.Generator,
         pool: ThreadPoolExecutor | None,
     ) -> None:
-        self.table, self.loss, self.schedule = table, loss, schedule
-        self.rows, self.left_out, self.rng, self.pool = rows, left_out, rng, pool
-        size = len(table.y)
+        self.loss, self.pool, self.bins = loss, pool, table.binned.bins
+        self.table, size = table.binned.table, len(table.y)
         self.start = loss.start(table.y[rows], table.weight_of(rows))
-        self.f = np.repeat(self.start[:, None], size, axis=1)
-        self.slope, self.information = np.zeros(size), np.zeros(size)
-        self.trees, self.values, self.trace = list[Trees](), list[Array](), list[float]()
-        self.judges = left_out if len(left_out) else rows[:_ENOUGH]
-        self.y, self.weight = table.y[self.judges], table.weight_of(self.judges)
-        self.shape = self._learn_shape()
-        self.best, self.kept = 0, self.f[:, left_out]
-        self.best_score = self._score(self.kept) if len(left_out) else -np.inf
+        rules = make_rules(NEWTON, max_depth=schedule.max_depth, max_leaves=schedule.max_leaves)
+        self.plan = Plan(
+            loss.number,
+            len(loss.slopes),
+            schedule.rounds,
+            schedule.patience,
+            schedule.rate,
+            schedule.subsample,
+            rules.max_leaves,
+            rules.max_depth,
+            schedule.max_features,
+            schedule.ridge,
+            schedule.least,
+            size if pool is None else MANY_ROWS,
+        )
+        self.learning = Learning(
+            table.x,
+            table.y,
+            table.weight,
+            np.repeat(self.start[:, None], size, axis=1),
+            *(np.zeros(size) for _ in range(2)),
+            np.zeros(size, dtype=np.int64),
+            rows,
+            left_out,
+            np.empty_like(rows),
+            np.empty(size, dtype=np.int32),
+        )
+        self.largest = largest_tree(rules, len(rows), np.inf)
+        tree = new_tree(rows.copy(), self.largest, len(self.bins.n_levels), _seed(rng))
+        spots = empty_profile(int(self.bins.sizes.max()), 0)
+        slots = new_slots(self.largest, self.table)
+        self.room = Room(*tree, slots, spots.places, spots.keys, spots.goes_left, np.zeros(1))
+        now, kept = (np.zeros((len(self.start), len(left_out))) for _ in range(2))
+        seen = as_kernel_input(table.y[left_out]), as_kernel_input(table.weight_of(left_out))
+        self.judges = Judges(*seen, now, kept, np.zeros(len(left_out)))
+        self.state = np.array([loop.SHAPE, -1, 0, 0, 0, 0, 0, 0], dtype=np.int64)
+        self.numbers = np.array([1.0, 1.0, 0.0, 0.0, 1.0, -np.inf, 0.0])
+        self.trees, self.values = list[Trees](), list[Array]()
 
-    @property
-    def rounds(self) -> int:
-        """How many rounds there were."""
-        return len(self.trees) // len(self.loss.slopes)
+    def add_rounds(self) -> int:
+        """Add some rounds; return how many."""
+        count = self.plan.predictors * self._rounds_at_once()
+        marks = count * (self.largest // 2) * int(self.bins.n_levels.max(initial=0))
+        trees = new_trees(count, count * self.largest, marks, self.bins)
+        steps, helped = np.empty(count * self.largest), False
+        self.state[[loop.TREES, loop.MARKS]] = 0
+        shared = self.plan, self.table, self.learning, self.room, self.judges
+        while asked := loop.add_rounds(*shared, trees, steps, self.state, self.numbers, helped):
+            self._help(asked, trees, steps)
+            helped = True
+        *arrays, levels, n_levels, roots = trees
+        added = int(self.state[loop.TREES])
+        if added:
+            size, marks = roots[added], int(self.state[loop.MARKS])
+            kept = [a[:size].copy() for a in (*arrays, steps)]
+            self.trees.append(Trees(*kept[:-1], levels[:marks].copy(), n_levels, roots[:added]))
+            self.values.append(kept[-1])
+        return added // self.plan.predictors
 
-    @property
-    def is_done(self) -> bool:
-        """Whether no further round is needed."""
-        waited = self.rounds - self.best if len(self.left_out) else 0
-        return self.rounds >= self.schedule.rounds or waited >= self.schedule.patience
+    def _rounds_at_once(self) -> int:
+        entries = len(self.learning.rows) * len(self.bins.n_levels) * self.plan.predictors
+        left = self.plan.rounds - max(int(self.state[loop.ROUNDS]), 0)
+        return max(1, min(_ROUNDS, _ENTRIES // entries, left))
 
-    def add_round(self) -> None:
-        """Add a tree to each predictor, and look what rows left out say."""
-        self.loss.begin_round(self.f)
-        seen, unseen = self._subsample()
-        grown = [self._add_tree(k, seen, unseen) for k in range(len(self.loss.slopes))]
-        self.trees += [tree for tree, _ in grown]
-        self.values += [value for _, value in grown]
-        if self.rounds % _SHAPE_EVERY == 0:
-            self.shape = self._learn_shape()
-        if len(self.left_out):
-            now = self.f[:, self.left_out]
-            self.trace.append(self._score(now))
-            if self.trace[-1] > self.best_score:
-                self.best, self.best_score, self.kept = self.rounds, self.trace[-1], now
+    def _help(self, asked: int, trees: Any, steps: Array) -> None:
+        """Do what a compiled call hands back: the shape of the noise, or what threads divide."""
+        learning, room, numbers = self.learning, self.room, self.numbers
+        k = self.state[loop.PREDICTOR]
+        if asked == loop.SHAPE:
+            numbers[loop.NOISE] = self._learn_shape()
+        elif asked == loop.SLOPES:
+            given = *learning[1:4], k, numbers[loop.NOISE], *learning[4:6], self.plan.loss
+            parts = in_halves(learning.drawn[: self.state[loop.SEEN]], self.pool)
+            run_beside(fill_slopes, [(part, *given) for part in parts], self.pool)
+        elif asked == loop.SUMS:
+            add_beside(self.table, Tree(*room[:6]), room.slots, learning.packed, self.pool)
+        else:
+            root, count = trees[-1][self.state[loop.TREES]], room.state[NODES]
+            given = room.rows, *learning[4:6], self.plan.rate, *numbers[[loop.RIDGE, loop.LONGEST]]
+            jobs = [
+                (room.nodes[some], *given, steps[root:][some], learning.f[k])
+                for some in (slice(count // 2), slice(count // 2, count))
+            ]
+            run_beside(loop.step_leaves, jobs, self.pool)
+
+    def _learn_shape(self) -> float:
+        learning = self.learning
+        judges = (learning.left_out if len(learning.left_out) else learning.rows)[:_ENOUGH]
+        weight = learning.weight[judges] if len(learning.weight) else np.ones(len(judges))
+        return self.loss.learn_shape(learning.y[judges], learning.f[:, judges], weight)
 
     def result(self) -> BoostedTrees:
         """Return the rounds up to the best."""
-        alone = len(self.left_out) == 0
-        count = (self.rounds if alone else self.best) * len(self.loss.slopes)
-        judges, kept = (self.rows, self.f) if alone else (self.left_out, self.kept)
-        trees, values = self.trees[:count], self.values[:count]
-        return BoostedTrees(self.start, trees, values, judges, kept, tuple(self.trace))
-
-    def _learn_shape(self) -> float:
-        y, weight = self.y[:_ENOUGH], self.weight[:_ENOUGH]
-        return self.loss.learn_shape(y, self.f[:, self.judges[:_ENOUGH]], weight)
-
-    def _score(self, f: Array) -> float:
-        return self.loss.score(self.y, f, self.weight, self.shape)
-
-    def _subsample(self) -> tuple[Any, Any]:
-        """Return the rows that trees are grown from, and all others that must be told of them."""
-        if self.schedule.subsample >= 1.0:
-            return self.rows, self.left_out
-        chosen = self.rng.random(len(self.rows)) < self.schedule.subsample
-        chosen[self.rng.integers(len(chosen))] = True  # never none
-        return self.rows[chosen], np.concatenate([self.left_out, self.rows[~chosen]])
-
-    def _add_tree(self, k: int, seen: Any, unseen: Any) -> tuple[Trees, Array]:
-        table, slope, information = self.table, self.slope, self.information
-        fill, f = self.loss.slopes[k], self.f[k]
-        given = table.y, table.weight, self.f, k, self.shape, slope, information
-        run_beside(fill, [(part, *given) for part in in_halves(seen, self.pool)], self.pool)
-        one = self.loss.row_information(information, table.weight, seen)
-        ridge, least = one * self.schedule.ridge, one * self.schedule.least * _ALMOST
-        grown = self._grow(seen, ridge, least)
-        value = np.zeros(len(grown.gain))
-        leaves = np.flatnonzero(grown.trees.is_leaf)
-        rest = slope, information, self.schedule.rate, ridge, self.loss.longest_step(k), value, f
-        jobs = [
-            (grown.rows, some, grown.start[some], grown.stop[some], *rest)
-            for some in in_halves(leaves, self.pool)
-        ]
-        run_beside(_step_leaves, jobs, self.pool)
-        if len(unseen):
-            grown.trees.add_to_rows(value, table.x, unseen, f)
-        return grown.trees, value
-
-    def _grow(self, seen: Any, ridge: float, least: float) -> GrownTree:
-        rules = make_rules(
-            NEWTON,
-            (ridge,),
-            max_depth=self.schedule.max_depth,
-            max_leaves=self.schedule.max_leaves,
-            min_weight=least,
-            max_features=self.schedule.max_features,
-        )
-        sums = loss_sums(self.slope, self.information, seen, self.pool)
-        seed = int(self.rng.integers(1, 2**31 - 1))
-        return grow_tree(
-            self.table.binned, sums, rules, seen.copy(), n_sums=2, seed=seed, pool=self.pool
-        )
+        learning, alone = self.learning, len(self.learning.left_out) == 0
+        judges = (learning.rows, learning.f) if alone else (learning.left_out, self.judges.kept)
+        left = self.plan.predictors * int(self.state[loop.ROUNDS if alone else loop.BEST])
+        trees, values = list[Trees](), list[Array]()
+        for part, value in zip(self.trees, self.values, strict=True):
+            if left > 0:
+                trees.append(part.first(left))
+                values.append(value[: len(trees[-1].column)])
+            left -= len(part.roots)
+        return BoostedTrees(self.start, trees, values, *judges)
 
 
-@kernel(allocates=False)
-def _step_leaves(
-    rows: Any,
-    leaves: Any,
-    start: Any,
-    stop: Any,
-    slope: Any,
-    information: Any,
-    rate: float,
-    ridge: float,
-    longest: float,
-    value: Any,
-    f: Any,
-) -> None:
-    """Write the steps of the leaves from slopes that are not rounded, and move their rows."""
-    for leaf in range(len(leaves)):
-        g = h = 0.0
-        for i in range(start[leaf], stop[leaf]):
-            g += slope[rows[i]]
-            h += information[rows[i]]
-        step = g / (h + ridge) if h + ridge > 0.0 else 0.0  # G/(F + λ)
-        step = rate * min(max(step, -longest), longest)
-        value[leaves[leaf]] = step
-        for i in range(start[leaf], stop[leaf]):
-            f[rows[i]] += step
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(1, 2**31 - 1))

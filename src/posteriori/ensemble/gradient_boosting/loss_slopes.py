@@ -13,13 +13,46 @@ from typing import Any
 from posteriori.numerics.compilation import kernel
 
 __all__ = [
+    "COUNTS",
+    "LOGISTIC",
+    "SOFTMAX",
+    "STUDENT",
     "count_slopes",
+    "fill_slopes",
     "location_slopes",
     "log_scale_slopes",
     "logistic_slopes",
     "sum_classes",
     "softmax_slopes",
 ]
+
+#: Log densities by numbers.
+STUDENT, COUNTS, LOGISTIC, SOFTMAX = range(4)
+
+
+@kernel(allocates=False)
+def fill_slopes(
+    rows: Any,
+    y: Any,
+    weight: Any,
+    f: Any,
+    k: int,
+    shape: float,
+    slope: Any,
+    information: Any,
+    loss: int,
+) -> None:
+    """Fill in those of predictor k of any log density; parameters as of the functions below."""
+    if loss == STUDENT and k == 0:
+        location_slopes(rows, y, weight, f, k, shape, slope, information)
+    elif loss == STUDENT:
+        log_scale_slopes(rows, y, weight, f, k, shape, slope, information)
+    elif loss == COUNTS:
+        count_slopes(rows, y, weight, f, k, shape, slope, information)
+    elif loss == LOGISTIC:
+        logistic_slopes(rows, y, weight, f, k, shape, slope, information)
+    else:
+        softmax_slopes(rows, y, weight, f, k, shape, slope, information)
 
 
 @kernel(allocates=False)

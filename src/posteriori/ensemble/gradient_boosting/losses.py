@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from posteriori.ensemble.gradient_boosting import loss_slopes
 from posteriori.ensemble.gradient_boosting.left_out_noise import (
     fit_spread,
     fit_tail,
-    fit_width,
     student_log_density,
 )
 from posteriori.numerics.lazy import special
@@ -33,12 +31,15 @@ class Loss(ABC):
 
     Attributes
     ----------
+    number : int
+        By which compiled loops know it.
     slopes : tuple of functions
         One of :mod:`loss_slopes` for each predictor that has trees.
     room : int
         How many predictors there are in all.
     """
 
+    number: int
     slopes: tuple[_Slopes, ...]
     room: int
 
@@ -53,21 +54,9 @@ class Loss(ABC):
     def begin_round(self, f: Array) -> None:  # noqa: B027 - most need nothing
         """Write what all trees of a round need."""
 
-    def row_information(self, information: Array, weight: Array, rows: Any) -> float:
-        """Return what λ and the least leaf are measured in: 1 where predictors have no unit."""
-        return 1.0
-
-    def longest_step(self, k: int) -> float:
-        """Return the longest step of a leaf before the learning rate; slopes of logarithms change fast."""
-        return 1.0
-
     def learn_shape(self, y: Array, f: Array, weight: Array) -> float:
         """Return the shape of the noise that suits rows best."""
         return 0.0
-
-    def score(self, y: Array, f: Array, weight: Array, shape: float) -> float:
-        """Return the log density of rows that were left out."""
-        return float(weight @ self.log_density(y, f, shape))
 
 
 @dataclass(frozen=True)
@@ -75,6 +64,7 @@ class StudentLoss(Loss):
     """Numbers with a location and a log scale; the shape is t = 1/ν."""
 
     normal: bool
+    number = loss_slopes.STUDENT
     slopes = (loss_slopes.location_slopes, loss_slopes.log_scale_slopes)
     room = 2
 
@@ -90,23 +80,10 @@ class StudentLoss(Loss):
         """Return z = (y − m)/σ, (N,)."""
         return (y - f[0]) * np.exp(-f[1])
 
-    def row_information(self, information: Array, weight: Array, rows: Any) -> float:
-        total = weight[rows].sum() if len(weight) else len(rows)
-        return float(information[rows].sum() / total)
-
-    def longest_step(self, k: int) -> float:
-        return np.inf if k == 0 else 1.0
-
     def learn_shape(self, y: Array, f: Array, weight: Array) -> float:
         if self.normal:
             return 0.0
         return fit_tail(self.residuals(y, f), weight)[0]
-
-    def score(self, y: Array, f: Array, weight: Array, shape: float) -> float:
-        """… with the common factor of all scales that suits them best."""
-        z = self.residuals(y, f)
-        width = fit_width(z, weight, shape)
-        return float(weight @ (student_log_density(z / width, shape) - f[1] - np.log(width)))
 
 
 @dataclass(frozen=True)
@@ -114,6 +91,7 @@ class CountLoss(Loss):
     """Counts with a log mean; the shape is s = 1/r."""
 
     poisson: bool
+    number = loss_slopes.COUNTS
     slopes = (loss_slopes.count_slopes,)
     room = 1
 
@@ -134,6 +112,7 @@ class CountLoss(Loss):
 class LogisticLoss(Loss):
     """Two classes with the log odds of the second."""
 
+    number = loss_slopes.LOGISTIC
     slopes = (loss_slopes.logistic_slopes,)
     room = 1
 
@@ -150,6 +129,7 @@ class SoftmaxLoss(Loss):
     """Several classes with a score each."""
 
     classes: int
+    number = loss_slopes.SOFTMAX
 
     @property
     def slopes(self) -> tuple[_Slopes, ...]:  # type: ignore[override]

@@ -228,7 +228,9 @@ def _learn_categories(
         else:
             before = priors[d] = priors[d] or Dirichlet(np.ones(counts.shape[1]))
             after = before.concentration + counts
-            beliefs.append(Dirichlet(after))
+            if not after.min(initial=1.0) > 0.0:  # sums that no rows have: all else is checked
+                raise ValueError("counts of categories must not be negative")
+            beliefs.append(Dirichlet._from(concentration=after))
             table = after / after.sum(axis=1, keepdims=True)
             value += float((log_beta(after) - log_beta(before.concentration)).sum())
         tables.append(table)

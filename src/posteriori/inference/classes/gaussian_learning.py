@@ -157,7 +157,11 @@ def bayesian_columns(prior: NormalInverseGamma, moments: ColumnMoments) -> Learn
         - gammaln(a)
         - 0.5 * n * LOG_2PI
     ).sum()
-    posterior = NormalInverseGamma(location, strength, shape, scale)
+    if not scale.min(initial=1.0) > 0.0:  # sums that no rows have: all else is checked
+        raise ValueError("squares of columns must not be negative")
+    posterior = NormalInverseGamma._from(
+        location=location, mean_strength=strength, shape=shape, scale=scale
+    )
     width = np.sqrt(scale * (strength + 1.0) / (shape * strength))
     classes = ColumnwiseClasses(location, width, 2.0 * shape)
     return LearnedClasses(classes, posterior, float(log_evidence), prior=prior)

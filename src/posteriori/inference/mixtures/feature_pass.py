@@ -22,7 +22,14 @@ from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array
 
-__all__ = ["Features", "MixturePass", "pass_over_rows", "read_blocks_of_rows", "responsibilities"]
+__all__ = [
+    "Features",
+    "MixturePass",
+    "pass_over_rows",
+    "read_blocks_of_rows",
+    "remember_features",
+    "responsibilities",
+]
 
 #: Blocks of rows that are worth the start of a thread.
 _BLOCKS_OF_A_THREAD = 4
@@ -38,6 +45,27 @@ class Features(Protocol):
 
     def of(self, x: Array) -> Array:
         """Return t(x) of rows (B, D), a column each: (F, B)."""
+
+
+class _Remembered(NamedTuple):
+    """Features (F, N) of rows that are asked for again and again."""
+
+    t: Array
+
+    @property
+    def size(self) -> int:
+        """F."""
+        return len(self.t)
+
+    def of(self, x: Array) -> Array:
+        """Return those of all rows."""
+        return self.t
+
+
+def remember_features(features: Features, x: Array) -> Features:
+    """Return features for passes over the same rows: made once where one block holds all of them."""
+    few = len(x) <= rows_per_block(features.size, WITH_COPY)
+    return _Remembered(features.of(x)) if few else features
 
 
 class MixturePass(NamedTuple):

@@ -2,7 +2,7 @@
 
 Lists of entries cost more than the arithmetic where there are two states. So long series of two (a level
 with its slope, a cycle, a Matérn process) have a pass of their own; it takes the same steps as
-:func:`~posteriori.inference.series.scalar_recursions.filter_many_scalar`.
+:func:`~posteriori.inference.series.scalar_recursions.filter_forward_scalar`.
 """
 
 from __future__ import annotations

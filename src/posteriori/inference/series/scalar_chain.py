@@ -21,10 +21,9 @@ import numpy as np
 
 from posteriori.inference.series.pair_recursions import filter_forward_pair
 from posteriori.inference.series.scalar_recursions import (
-    filter_many_scalar,
+    filter_forward_scalar,
     smooth_backward_scalar,
 )
-from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.lazy import lapack
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, IntArray
@@ -285,12 +284,9 @@ def _run_forward(chain: ScalarChain, variances: Array, y: Array, views: Array) -
         kept_here = made.innovations, made.spreads, made.gains
         filter_forward_pair(*matrices, float(variances[0]), y, made.mean, made.cov, *kept_here)
         return made
-    emission, rows, columns, weights, *_ = arrays = chain.arrays
-    entries = emission, rows, columns, weights[None], *arrays[4:7], arrays[7][None]
-    given = as_kernel_input(variances)[None], as_kernel_input(y), views
-    states = made.mean[None], made.cov[None], np.empty((max(size, 2), max(size, many)))
-    kept = made.innovations[None], made.spreads[None], made.gains, made.seen, made.reaches
-    filter_many_scalar(*entries, *given, *states, *kept)  # of one chain: no other machine code
+    states = made.mean, made.cov, np.empty((max(size, 2), max(size, many)))
+    kept = made.innovations, made.spreads, made.gains, made.seen, made.reaches
+    filter_forward_scalar(*chain.arrays, variances, y, views, *states, *kept)
     return made
 
 

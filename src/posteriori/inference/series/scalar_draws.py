@@ -2,17 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from posteriori.inference.series.lane_recursions import LANES, filter_lanes
 from posteriori.inference.series.scalar_chain import ScalarChain
-from posteriori.inference.series.scalar_recursions import filter_many_scalar
 from posteriori.numerics.compilation import as_kernel_input
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["FilteredDraws", "filter_draws"]
+__all__ = ["ChainDraws", "ChainMoves", "FilteredDraws", "filter_draws", "plan_moves"]
+
+
+class ChainMoves(NamedTuple):
+    """Which states of a chain only move, and which become sums, as :func:`filter_lanes` takes them.
+
+    Attributes
+    ----------
+    sources : (D,)
+        The state whose place each takes over.
+    heads : (H,)
+        Those that are sums.
+    ends : (H + 1,)
+        Where the entries of each sum begin and end.
+    entries : (E,)
+        Entries of the transition that sums are made of, by sum.
+    columns : (E,)
+        The states that they take.
+    shared : (E,) of bool
+        Whether all chains have the same weight there.
+    """
+
+    sources: IntArray
+    heads: IntArray
+    ends: IntArray
+    entries: IntArray
+    columns: IntArray
+    shared: Array
+
+
+class ChainDraws(NamedTuple):
+    """Chains of one form, which differ in weights only.
+
+    Attributes
+    ----------
+    form : ScalarChain
+        Any one of them.
+    moves : ChainMoves
+    transitions, noises, starts : (S or 1, …)
+        The weights of their transitions, noises and starts, in the order of those of ``form``.
+    """
+
+    form: ScalarChain
+    moves: ChainMoves
+    transitions: Array
+    noises: Array
+    starts: Array
+
+    @classmethod
+    def of_one(cls, chain: ScalarChain) -> ChainDraws:
+        """Return a chain that all draws share."""
+        weights = [part.weights[None] for part in (chain.transition, chain.noise, chain.start)]
+        return cls(chain, plan_moves(chain, weights[0]), *weights)
+
+    def first_states(self, variances: Array) -> tuple[Array, Array]:
+        """Return means (S, D) and covariances (S, D, D) of first states, for variances (S, P) of the parts."""
+        chain, count = self.form, len(variances)
+        means = np.broadcast_to(chain.initial_mean, (count, len(chain.initial_mean)))
+        covs = np.broadcast_to(chain.initial_cov, (count, *chain.initial_cov.shape))
+        if len(chain.start_parts):
+            covs = covs.copy()
+            begun = self.starts[:, 0] * variances[:, chain.start_parts]
+            covs[:, chain.start.rows, chain.start.columns] += begun  # each belongs to one part
+        return means, covs
 
 
 class FilteredDraws(NamedTuple):
@@ -36,46 +98,82 @@ class FilteredDraws(NamedTuple):
 
 
 def filter_draws(
-    chains: Sequence[ScalarChain], variances: Array, y: Array, means: Array, covs: Array
+    chains: ChainDraws, variances: Array, y: Array, means: Array, covs: Array
 ) -> FilteredDraws:
     """Filter a series with S chains of one form, whose first states have priors; O(S·T·D·(D + E)).
 
     Parameters
     ----------
-    chains : sequence of S or 1
-        They differ in weights of transitions and noises only.
+    chains : ChainDraws
     variances : (S, P)
     y : (T,)
         NaN is missing.
     means, covs : (S, D), (S, D, D)
         Of the states at the first step.
     """
-    first, count, steps, size = chains[0], len(variances), len(y), means.shape[1]
-    transitions = np.stack([chain.transition.weights for chain in chains])
-    noises = np.stack([chain.noise.weights for chain in chains])
-    states, spread_of = means[:, :, None].copy(), np.array(covs, dtype=np.float64)
-    innovations, spreads = np.empty((count, steps, 1)), np.empty((count, steps))
-    filter_many_scalar(
-        first.emission,
-        first.transition.rows,
-        first.transition.columns,
-        transitions,
-        first.noise.rows,
-        first.noise.columns,
-        first.parts,
-        noises,
-        as_kernel_input(variances),
+    form, moves, size = chains.form, chains.moves, means.shape[1]
+    count, lanes, wide = len(variances), -(-len(variances) // LANES) * LANES, (size + 1) * LANES
+    states = np.zeros((size, size + 1, lanes))
+    states[:, :size, :count], states[:, size, :count] = covs.transpose(1, 2, 0), means.T
+    noise_of_values = np.ones(lanes)  # lanes that are left over have nothing else
+    noise_of_values[:count] = variances[:, 0]
+    innovations, spreads = np.empty((2, len(y), lanes))
+    filter_lanes(
+        as_kernel_input(form.emission),
+        moves.sources,
+        moves.heads,
+        moves.ends,
+        moves.columns,
+        _in_lanes(chains.transitions[..., moves.entries], lanes),
+        moves.shared,
+        form.noise.rows,
+        form.noise.columns,
+        _in_lanes(variances[:, None, form.parts] * chains.noises, lanes),
+        noise_of_values,
         as_kernel_input(y),
-        np.empty((0, 0, size)),
         states,
-        spread_of,
-        np.empty((max(size, 2), max(size, 1))),
+        np.empty((size, wide)),
+        np.empty((len(moves.heads), wide)),
+        np.empty((len(moves.heads), len(moves.heads) * LANES)),
+        np.empty((2, wide)),
+        np.empty((2, size), dtype=np.int64),
         innovations,
         spreads,
-        np.empty((steps, size)),
-        np.empty((steps, 0, 1)),
-        np.empty((steps, 0, size)),
     )
-    v, seen = innovations[:, :, 0], ~np.isnan(y)
-    quadratics = (v[:, seen] ** 2 / spreads[:, seen]).sum(axis=1)
-    return FilteredDraws(v, spreads, quadratics, states[:, :, 0], spread_of)
+    v, f, seen = innovations[:, :count], spreads[:, :count], ~np.isnan(y)
+    quadratics = (v[seen] ** 2 / f[seen]).sum(axis=0)
+    last = states[..., :count].transpose(2, 0, 1)
+    return FilteredDraws(v.T, f.T, quadratics, last[:, :, size], last[:, :, :size])
+
+
+def _in_lanes(weights: Array, lanes: int) -> Array:
+    """Return weights (S or 1, 1 or T, E) as (1 or T, E, lanes); those of one chain are all chains'."""
+    made = np.zeros((*weights.shape[1:], lanes))
+    made[..., : len(weights) if len(weights) > 1 else lanes] = weights.transpose(1, 2, 0)
+    return made
+
+
+def plan_moves(chain: ScalarChain, transitions: Array) -> ChainMoves:
+    """Divide states into those that take over another one as it is, and sums.
+
+    Parameters
+    ----------
+    chain : ScalarChain
+    transitions : (S, 1 or T, E)
+        Weights of the transition under several chains of the form: what they agree in all chains share.
+    """
+    rows, columns, _ = chain.transition
+    size = len(chain.initial_mean)
+    shared = (transitions == transitions[0]).all(axis=(0, 1))
+    moved = (transitions == 1.0).all(axis=(0, 1)) & (np.bincount(rows, minlength=size)[rows] == 1)
+    sources, left = np.full(size, -1), np.ones(size, dtype=bool)
+    for e in np.flatnonzero(moved).tolist():  # a place can be taken over once
+        moved[e] = left[columns[e]]
+        if moved[e]:
+            sources[rows[e]], left[columns[e]] = columns[e], False
+    heads = np.flatnonzero(sources < 0)
+    sources[heads] = np.flatnonzero(left)
+    entries = np.flatnonzero(~moved)
+    entries = entries[np.argsort(rows[entries], kind="stable")]
+    ends = np.append(0, np.cumsum(np.bincount(rows[entries], minlength=size)[heads]))
+    return ChainMoves(sources, heads, ends, entries, columns[entries], shared[entries])

@@ -14,7 +14,7 @@ from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
-    "filter_many_scalar",
+    "filter_forward_scalar",
     "multiply",
     "sandwich",
     "smooth_backward_scalar",
@@ -23,54 +23,7 @@ __all__ = [
 
 
 @kernel(allocates=False)
-def filter_many_scalar(
-    emission: Array,
-    rows: IntArray,
-    columns: IntArray,
-    weights: Array,
-    noise_rows: IntArray,
-    noise_columns: IntArray,
-    noise_parts: IntArray,
-    noise_weights: Array,
-    variances: Array,
-    y: Array,
-    views: Array,
-    means: Array,
-    covs: Array,
-    work: Array,
-    innovations: Array,
-    spreads: Array,
-    gains: Array,
-    seen: Array,
-    reaches: Array,
-) -> None:
-    """Filter a series with many chains: arrays of chains have one more axis, of length S or 1."""
-    for s in range(len(variances)):
-        _filter_forward(
-            emission,
-            rows,
-            columns,
-            weights[s if len(weights) > 1 else 0],
-            noise_rows,
-            noise_columns,
-            noise_parts,
-            noise_weights[s if len(noise_weights) > 1 else 0],
-            variances[s],
-            y,
-            views,
-            means[s],
-            covs[s],
-            work,
-            innovations[s],
-            spreads[s],
-            gains,
-            seen,
-            reaches,
-        )
-
-
-@kernel(called="inlined")
-def _filter_forward(
+def filter_forward_scalar(
     emission: Array,
     rows: IntArray,
     columns: IntArray,

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.trees.scores import score_of
-from posteriori.inference.trees.splits import TIE
+from posteriori.inference.trees.scores import TIE, score_of
 from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 

@@ -12,7 +12,7 @@ import numpy as np
 from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Trees", "join_trees"]
+__all__ = ["Trees", "join_trees", "leaf_of"]
 
 _DTYPES: dict[str, Any] = {
     "threshold": np.float64,
@@ -119,6 +119,21 @@ class Trees:
             np.zeros(1, dtype=np.int64),
         )
 
+    def first(self, count: int) -> Trees:
+        """Return the first trees, all if there are no more."""
+        if count >= len(self.roots):
+            return self
+        arrays = (
+            self.column,
+            self.threshold,
+            self.left,
+            self.right,
+            self.missing_left,
+            self.subset,
+        )
+        kept = (array[: self.roots[count]] for array in arrays)
+        return Trees(*kept, self.levels, self.n_levels, self.roots[:count])
+
     def find_leaves(self, x: Array) -> IntArray:
         """Return the leaf of each row in each tree, (N, T).
 
@@ -151,12 +166,6 @@ class Trees:
         if len(places) and not 0 <= places.min() <= places.max() < len(values):
             raise ValueError(f"a leaf has none of the {len(values)} values")
         _add_shared(self.arrays, places, as_kernel_input(values), x, total)
-
-    def add_to_rows(self, values: Array, x: Array, rows: Any, total: Array) -> None:
-        """Add to some entries of ``total`` (N,) the values (M,) of these rows' leaves."""
-        if values.shape != self.column.shape or total.shape != x.shape[:1]:
-            raise ValueError(f"values {values.shape} and total {total.shape} do not fit")
-        _add_to_rows(self.arrays, values, self._checked(x), rows, total)
 
     def _checked(self, x: Array) -> Array:
         if x.ndim != 2 or x.shape[1] != len(self.n_levels):
@@ -228,7 +237,8 @@ def _require_sound(trees: Trees) -> None:
 
 
 @kernel(called="kernels")
-def _leaf_of(trees: Any, t: int, x: Any, n: int) -> int:
+def leaf_of(trees: Any, t: int, x: Any, n: int) -> int:
+    """Return the leaf of row n in tree t."""
     column, threshold, left, right, missing_left, subset, levels, n_levels, roots = trees
     i = roots[t]
     while column[i] >= 0:
@@ -246,7 +256,7 @@ def _leaf_of(trees: Any, t: int, x: Any, n: int) -> int:
 def _find_leaves(trees: Any, x: Any, leaves: Any) -> None:
     for t in range(leaves.shape[1]):
         for n in range(leaves.shape[0]):
-            leaves[n, t] = _leaf_of(trees, t, x, n)
+            leaves[n, t] = leaf_of(trees, t, x, n)
 
 
 @kernel(allocates=False)
@@ -254,7 +264,7 @@ def _add_values(trees: Any, values: Any, x: Any, total: Any) -> None:
     roots = trees[8]
     for t in range(len(roots)):
         for n in range(total.shape[0]):
-            i = _leaf_of(trees, t, x, n)
+            i = leaf_of(trees, t, x, n)
             for v in range(total.shape[1]):
                 total[n, v] += values[i, v]
 
@@ -264,13 +274,6 @@ def _add_shared(trees: Any, places: Any, values: Any, x: Any, total: Any) -> Non
     roots = trees[8]
     for t in range(len(roots)):
         for n in range(total.shape[0]):
-            place = places[_leaf_of(trees, t, x, n)]
+            place = places[leaf_of(trees, t, x, n)]
             for v in range(total.shape[1]):
                 total[n, v] += values[place, v]
-
-
-@kernel(allocates=False)
-def _add_to_rows(trees: Any, values: Any, x: Any, rows: Any, total: Any) -> None:
-    for t in range(len(trees[8])):
-        for i in range(len(rows)):
-            total[rows[i]] += values[_leaf_of(trees, t, x, rows[i])]

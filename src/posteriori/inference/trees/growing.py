@@ -7,43 +7,55 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.trees import growth as growths
-from posteriori.inference.trees.bins import Bins, apply_bins, learn_bins, midway
+from posteriori.inference.trees.bins import Bins, apply_bins, learn_bins
 from posteriori.inference.trees.flat_trees import Trees
-from posteriori.inference.trees.growth import COLUMN, LEFT, START, STOP, Growth
-from posteriori.inference.trees.profiles import (
-    HALF,
-    Sums,
-    add_packed,
-    empty_profile,
-    measure_loss,
-    pack_loss,
+from posteriori.inference.trees.growth import grow_packed, grow_sums
+from posteriori.inference.trees.keys import HALF, LOWER
+from posteriori.inference.trees.nodes import (
+    COLUMN,
+    LEFT,
+    NODES,
+    SLOT,
+    START,
+    STOP,
+    UNBOUNDED,
+    WAITING,
+    WHOLE,
+    Rules,
+    Table,
+    Tree,
+    largest_tree,
+    new_tree,
+    write_tree,
 )
+from posteriori.inference.trees.profiles import Profile, Sums, empty_profile
 from posteriori.inference.trees.scores import NEWTON
-from posteriori.inference.trees.splits import Rules
-from posteriori.numerics.threads import in_halves, run_beside
+from posteriori.inference.trees.whole_sums import add_packed, pack_loss
+from posteriori.numerics.compilation import as_kernel_indices, as_kernel_input
+from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
+    "MANY_ROWS",
     "BinnedRows",
     "GrownTree",
+    "add_beside",
     "bin_rows",
     "class_sums",
     "grow_tree",
     "loss_sums",
     "make_rules",
     "moment_sums",
+    "new_slots",
+    "new_trees",
     "two_class_sums",
 ]
 
 #: From this many rows on, whole numbers are added up by several threads.
-_MANY_ROWS = 8192
+MANY_ROWS = 8192
 
 #: More questions than lead to any leaf, and more columns than a table has.
 _NO_LIMIT = 1 << 30
-
-#: Bits of the largest slope; fewer where the sum of all would not fit into half a whole number.
-_BITS = 20
 
 #: What is not added up.
 _NOTHING = np.zeros(0)
@@ -64,6 +76,14 @@ class BinnedRows(NamedTuple):
 
     bins: Bins
     codes: Any
+
+    @property
+    def table(self) -> Table:
+        """The same, for compiled loops."""
+        bins = self.bins
+        first_cell = bins.starts + np.arange(len(bins.starts))
+        ends = as_kernel_input(bins.low), as_kernel_input(bins.high)
+        return Table(self.codes, first_cell, as_kernel_indices(bins.n_levels), *ends)
 
 
 class GrownTree(NamedTuple):
@@ -138,9 +158,7 @@ def moment_sums(y: Array, weight: Array) -> Sums:
     )
 
 
-def loss_sums(
-    slope: Array, curvature: Array, rows: Any = None, pool: ThreadPoolExecutor | None = None
-) -> Sums:
+def loss_sums(slope: Array, curvature: Array) -> Sums:
     """Return what is added up for a loss: slopes and curvatures in whole numbers, whose sums are exact.
 
     Parameters
@@ -148,24 +166,10 @@ def loss_sums(
     slope : (N,)
     curvature : (N,)
         Not negative.
-    rows : (n,) of int32, optional
-        Rows that will be added up; what the others have is not looked at.
-    pool : ThreadPoolExecutor, optional
     """
-    if rows is None:
-        rows = np.arange(len(slope), dtype=np.int32)
-    sizes = np.zeros(4)
-    measure_loss(slope, curvature, rows, sizes)
-    g, h = _unit(sizes[0], sizes[1], HALF - 2), _unit(sizes[2], sizes[3], HALF - 1)
-    packed = np.empty(len(slope), dtype=np.int64)
-    parts = in_halves(rows, pool)
-    run_beside(pack_loss, [(slope, curvature, r, 1.0 / g, 1.0 / h, packed) for r in parts], pool)
-    return Sums(_NO_CODES, _NOTHING, _NOTHING, packed, g, h)
-
-
-def _unit(total: float, largest: float, bits: int) -> float:
-    """Return a unit in which a sum of sizes has so many bits, and the largest of them enough."""
-    return max(float(total) / 2.0**bits, float(largest) / 2.0**_BITS) or 1.0
+    packed, units = np.empty(len(slope), dtype=np.int64), np.empty(2)
+    pack_loss(slope, curvature, np.arange(len(slope), dtype=np.int32), packed, units)
+    return Sums(_NO_CODES, _NOTHING, _NOTHING, packed, *units.tolist())
 
 
 def make_rules(
@@ -183,7 +187,7 @@ def make_rules(
         int(criterion),
         np.asarray(prior, dtype=np.float64),
         _NO_LIMIT if max_depth is None else min(int(max_depth), _NO_LIMIT),
-        growths.UNBOUNDED if max_leaves is None else min(int(max_leaves), growths.UNBOUNDED),
+        UNBOUNDED if max_leaves is None else min(int(max_leaves), UNBOUNDED),
         float(min_weight),
         float(min_gain),
         int(max_features),
@@ -216,73 +220,73 @@ def grow_tree(
     pool : ThreadPoolExecutor, optional
         Of two threads or more.
     """
-    first_cell = binned.bins.starts + np.arange(len(binned.bins.starts))
+    bins, table = binned.bins, binned.table
     weight = sums.weight[rows].sum() if len(sums.weight) else np.inf
-    nodes, kept = growths.largest_tree(rules, len(rows), weight), rules.criterion == NEWTON
-    growth = growths.new_growth(
-        binned.codes,
-        first_cell,
-        binned.bins.n_levels,
-        rows,
-        nodes=nodes,
-        sums=n_sums,
-        slots=nodes // 2 + 2 if kept else 0,
-        seed=seed,
-    )
-    profile = empty_profile(int(binned.bins.sizes.max()), 0 if kept else len(rows), n_sums)
-    most, added = _MANY_ROWS if pool is not None else len(rows), False
-    while growths.grow(growth, sums, rules, profile, most, added):
-        _add_beside(growth, sums, pool)
+    count = largest_tree(rules, len(rows), weight)
+    tree = new_tree(rows, count, len(bins.n_levels), seed)
+    profile = empty_profile(int(bins.sizes.max()), n_sums)
+    if len(sums.packed):
+        of_nodes = _grow_packed(table, tree, sums, rules, profile, pool)
+    else:
+        of_nodes = np.empty((count, n_sums))
+        grow_sums(table, tree, sums, of_nodes, rules, profile)
+    return _as_grown(bins, table, tree, of_nodes[: tree.state[NODES]])
+
+
+def _grow_packed(
+    table: Table,
+    tree: Tree,
+    sums: Sums,
+    rules: Rules,
+    profile: Profile,
+    pool: ThreadPoolExecutor | None,
+) -> Array:
+    """Grow a tree over whole numbers; return the sums of its nodes, (M, 2)."""
+    slots = new_slots(len(tree.nodes) if rules.criterion == NEWTON else 0, table)
+    units = sums.slope_unit, sums.curvature_unit
+    given = table, tree, sums.packed, slots, *units, rules
+    room = profile.places, profile.keys, profile.goes_left
+    most, added = MANY_ROWS if pool is not None else len(tree.rows), False
+    while grow_packed(*given, *room, most, added):
+        add_beside(table, tree, slots, sums.packed, pool)
         added = True
-    return _as_tree(binned.bins, growth)
+    whole = tree.nodes[:, WHOLE]
+    return np.stack([(whole & LOWER) * units[1], (whole >> HALF) * units[0]], axis=1)
 
 
-def _add_beside(growth: Growth, sums: Sums, pool: ThreadPoolExecutor | None) -> None:
+def new_slots(nodes: int, table: Table) -> IntArray:
+    """Return room for the whole numbers of the open leaves of a tree of so many nodes; none of 0."""
+    return np.empty((nodes // 2 + 2 if nodes else 0, int(table.first_cell[-1])), dtype=np.int64)
+
+
+def add_beside(
+    table: Table, tree: Tree, slots: IntArray, packed: IntArray, pool: ThreadPoolExecutor | None
+) -> None:
     """Add up the whole numbers of the node that waits, half of its rows in another thread."""
-    node = growth.nodes[growth.state[growths.WAITING]]
-    rows, slot = growth.rows[node[START] : node[STOP]], growth.slots[node[growths.SLOT]]
+    node = tree.nodes[tree.state[WAITING]]
+    rows, slot = tree.rows[node[START] : node[STOP]], slots[node[SLOT]]
     other, half = np.zeros_like(slot), len(rows) // 2
-    same = growth.bins, growth.first_cell
     jobs = [
-        (*same, rows[:half], sums.packed, slot),
-        (*same, rows[half:], sums.packed, other),
+        (table.bins, table.first_cell, part, packed, to)
+        for part, to in ((rows[:half], slot), (rows[half:], other))
     ]
     run_beside(add_packed, jobs, pool)
     slot += other
 
 
-def _as_tree(bins: Bins, growth: Growth) -> GrownTree:
-    nodes = growth.nodes[: growth.state[growths.NODES]]
+def _as_grown(bins: Bins, table: Table, tree: Tree, sums: Array) -> GrownTree:
+    nodes = tree.nodes[: len(sums)]
     inner = nodes[:, LEFT] >= 0
-    column = np.where(inner, nodes[:, COLUMN], -1)
-    asks_level = inner & (bins.n_levels[column] > 0)
-    sizes = np.where(asks_level, bins.n_levels[column], 0)
-    subset = np.where(asks_level, np.cumsum(sizes) - sizes, -1)
-    levels = np.zeros(int(sizes.sum()), dtype=np.bool_)
-    if len(levels):
-        growths.mark_levels(growth, subset, levels)
-    threshold = np.full(len(nodes), np.nan)
-    cut = inner & ~asks_level
-    threshold[cut] = _thresholds(bins, *nodes[cut, : growths.FOLLOWING + 1].T)
-    trees = Trees(
-        column,
-        threshold,
-        nodes[:, LEFT],
-        nodes[:, growths.RIGHT],
-        inner & (nodes[:, growths.MISSING_LEFT] > 0),
-        subset,
-        levels,
-        bins.n_levels,
-        np.zeros(1, dtype=np.int64),
-    )
-    gain = np.where(inner, growth.gain[: len(nodes)], 0.0)
-    rows = growth.rows
-    return GrownTree(trees, growth.sums[: len(nodes)], gain, rows, nodes[:, START], nodes[:, STOP])
+    written = new_trees(1, len(nodes), int(bins.n_levels[nodes[inner, COLUMN]].sum()), bins)
+    write_tree(table, tree, 0, 0, written)
+    trees = Trees(*written[:-1], written[-1][:1])
+    gain = np.where(inner, tree.gain[: len(nodes)], 0.0)
+    return GrownTree(trees, sums, gain, tree.rows, nodes[:, START], nodes[:, STOP])
 
 
-def _thresholds(bins: Bins, column: IntArray, cut: IntArray, following: IntArray) -> Array:
-    """Return cuts midway between neighbouring values of a node's rows."""
-    starts = bins.starts[column]
-    last = following >= bins.sizes[column]  # only gaps are on the other side
-    middle = midway(bins.high[starts + cut], bins.low[starts + np.where(last, 0, following)])
-    return np.where(last, np.inf, middle)
+def new_trees(trees: int, nodes: int, marks: int, bins: Bins) -> tuple[Any, ...]:
+    """Return the arrays of so many :class:`Trees`, to write to; ``roots`` has an end, too."""
+    column, left, right, subset = (np.empty(nodes, dtype=np.int32) for _ in range(4))
+    missing_left, levels = (np.empty(size, dtype=np.bool_) for size in (nodes, marks))
+    roots, threshold = np.zeros(trees + 1, dtype=np.int64), np.empty(nodes)
+    return column, threshold, left, right, missing_left, subset, levels, bins.n_levels, roots

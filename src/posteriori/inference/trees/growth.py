@@ -1,394 +1,335 @@
 """The growth of one tree in compiled loops: the best open leaf is split until no split gains.
 
-What is asked for each node is compiled into the loop over nodes: to hand over a growth, which is many
-arrays, took a quarter of the time of a full tree.
+There are two: over sums of any criterion, and over whole numbers, which may be kept by bins, so that the
+larger of two leaves is what the smaller one leaves of their parent.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from posteriori.inference.trees.profiles import (
-    Profile,
-    Sums,
+from posteriori.inference.trees.keys import HALF, LOWER
+from posteriori.inference.trees.nodes import (
+    COLUMN,
+    DEPTH,
+    FREE,
+    LEFT,
+    NODES,
+    SIBLING,
+    SLOT,
+    START,
+    STOP,
+    WAITING,
+    WHOLE,
+    Rules,
+    Table,
+    Tree,
+    begin_tree,
+    draw_column,
+    mark_left,
+    next_leaf,
+    note_split,
+    split_rows,
+)
+from posteriori.inference.trees.profiles import Profile, Sums, add_rows, profile_column
+from posteriori.inference.trees.scores import GINI_OF_TWO, TIE, is_pure, score_of, weight_of
+from posteriori.inference.trees.splits import NOTHING, best_division
+from posteriori.inference.trees.whole_sums import (
     add_packed,
-    add_row,
-    divide_packed,
+    best_packed_cut,
     list_cells,
     list_rows,
-    profile_column,
-    profile_listed,
-    unpack,
+    slope_score,
+    sort_levels,
 )
-from posteriori.inference.trees.scores import is_pure, score_of, weight_of
-from posteriori.inference.trees.splits import TIE, Rules, best_cut, best_packed_cut, best_subset
 from posteriori.numerics.compilation import kernel
-from posteriori.numerics.types import Array, IntArray
 
-__all__ = [
-    "COLUMN",
-    "CUT",
-    "FOLLOWING",
-    "LEFT",
-    "MISSING_LEFT",
-    "NODES",
-    "RIGHT",
-    "SLOT",
-    "START",
-    "STOP",
-    "UNBOUNDED",
-    "WAITING",
-    "Growth",
-    "grow",
-    "largest_tree",
-    "mark_levels",
-    "new_growth",
-]
-
-# Places in the table of nodes.
-COLUMN, CUT, FOLLOWING, MISSING_LEFT, LEFT, RIGHT, DEPTH, START, STOP, SLOT = range(10)
-
-# Places in the state: how many nodes there are; the node whose whole numbers are to be added up and
-# whose split is to be found, and its sibling (−1: none); free cells; the leaf that is looked at next
-# where all are split; and the last random number.
-NODES, WAITING, SIBLING, FREE, NEXT, RANDOM = range(6)
-
-#: More leaves than a tree can have: all that gain are split.
-UNBOUNDED = 1 << 40
+__all__ = ["grow_packed", "grow_sums"]
 
 
-class Growth(NamedTuple):
-    """A tree as it grows; the rows of a node lie side by side.
-
-    Attributes
-    ----------
-    bins : (N, D)
-        The bin of each entry.
-    first_cell : (D + 1,)
-        Where the cells of each column begin: one for each bin, and one for gaps.
-    n_levels : (D,)
-        How many levels a column of categories has; 0 for numbers.
-    nodes : (M, 10)
-        By the places above: column of a node's best split, the bins on either side and where gaps go;
-        its children (−1 in leaves), its depth, where its rows are, and the slot with its whole numbers
-        (−1: none).
-    gain : (M,)
-        Of the best split; −∞ where there is none.
-    sums : (M, S)
-    rows, other : (n,)
-        Rows in the order of nodes, and room to sort them in.
-    slots : (C, cells)
-        Whole numbers of open leaves.
-    columns : (D,)
-        Columns in random order.
-    state : (6,)
-    """
-
-    bins: Any
-    first_cell: IntArray
-    n_levels: IntArray
-    nodes: IntArray
-    gain: Array
-    sums: Array
-    rows: Any
-    other: Any
-    slots: IntArray
-    columns: IntArray
-    state: IntArray
-
-
-def largest_tree(rules: Rules, rows: int, weight: float) -> int:
-    """Return how many nodes a tree can have."""
-    leaves = min(rows, rules.max_leaves)
-    if weight < leaves * rules.min_weight:
-        leaves = int(weight / rules.min_weight) + 1
-    if rules.max_depth < 60:
-        leaves = min(leaves, 2**rules.max_depth)
-    return 2 * max(leaves, 1) - 1
-
-
-def new_growth(
-    bins: Any,
-    first_cell: IntArray,
-    n_levels: IntArray,
-    rows: Any,
-    *,
-    nodes: int,
-    sums: int,
-    slots: int,
-    seed: int,
-) -> Growth:
-    """Return a growth of one node with all rows, whose split is still to be found."""
-    growth = Growth(
-        bins,
-        first_cell,
-        n_levels,
-        np.empty((nodes, 10), dtype=np.int64),
-        np.empty(nodes),
-        np.empty((nodes, sums)),
-        rows,
-        np.empty_like(rows),
-        np.empty((slots, int(first_cell[-1])), dtype=np.int64),
-        np.arange(len(n_levels)),
-        np.array([1, 0, -1, 1, 0, seed], dtype=np.int64),
-    )
-    growth.nodes[0] = -1
-    growth.nodes[0, [DEPTH, START, STOP]] = 0, 0, len(rows)
-    growth.nodes[0, SLOT] = 0 if slots else -1
-    growth.gain[0] = -np.inf
-    growth.slots[:1] = 0
-    return growth
+# -- over sums -----------------------------------------------------------------------------------
 
 
 @kernel(allocates=False)
-def grow(
-    growth: Growth, sums: Sums, rules: Rules, profile: Profile, most: int, added: bool
+def grow_sums(
+    table: Table, tree: Tree, sums: Sums, of_nodes: Any, rules: Rules, profile: Profile
+) -> None:
+    """Grow a tree, with the sums (M, S) of its nodes."""
+    codes, y, weight, state, nodes = sums.codes, sums.y, sums.weight, tree.state, tree.nodes
+    begin_tree(tree)
+    add_rows(codes, y, weight, tree.rows, of_nodes[0])
+    while True:
+        for leaf in (state[WAITING], state[SIBLING]):
+            if leaf >= 0:
+                _find_split(table, tree, codes, y, weight, of_nodes[leaf], rules, profile, leaf)
+        node = next_leaf(nodes, tree.gain, state, rules.max_leaves)
+        if node < 0:
+            return
+        j = nodes[node, COLUMN]
+        size, levels = table.first_cell[j + 1] - table.first_cell[j] - 1, table.n_levels[j]
+        length = 0
+        if levels > 0:
+            rows = tree.rows[nodes[node, START] : nodes[node, STOP]]
+            length = profile_column(table.bins, j, size, rows, codes, y, weight, profile)
+            length = best_division(rules, profile, length, size, of_nodes[node], levels)[0]
+        mark_left(nodes[node], profile.places, length, size, levels, profile.goes_left)
+        split_rows(table.bins, tree, profile.goes_left, node, rules)
+        for leaf in range(state[NODES] - 2, state[NODES]):
+            rows = tree.rows[nodes[leaf, START] : nodes[leaf, STOP]]
+            add_rows(codes, y, weight, rows, of_nodes[leaf])
+
+
+@kernel(called="kernels")
+def _find_split(
+    table: Table,
+    tree: Tree,
+    codes: Any,
+    y: Any,
+    weight: Any,
+    total: Any,
+    rules: Rules,
+    profile: Profile,
+    node: int,
+) -> None:
+    nodes, columns = tree.nodes, tree.columns
+    if not _may_split(nodes[node], rules, weight_of(rules.criterion, total)):
+        return
+    if is_pure(rules.criterion, total):
+        return
+    rows = tree.rows[nodes[node, START] : nodes[node, STOP]]
+    own = score_of(rules.criterion, rules.prior, total)
+    slack = TIE * abs(own)
+    best, tried = own + _least_gain(rules, slack), 0
+    for c in range(len(columns)):
+        if rules.max_features < len(columns):
+            draw_column(columns, tree.state, c)
+        j = columns[c]
+        size, levels = table.first_cell[j + 1] - table.first_cell[j] - 1, table.n_levels[j]
+        length = profile_column(table.bins, j, size, rows, codes, y, weight, profile)
+        length, score, at, left = best_division(rules, profile, length, size, total, levels)
+        tried += at != NOTHING
+        if score > best + slack:
+            best, tree.gain[node] = score, score - own
+            note_split(nodes[node], j, profile.places, length, size, at, left, levels)
+        if tried == rules.max_features:
+            return
+
+
+@kernel(called="kernels")
+def _may_split(node: Any, rules: Rules, weight: float) -> bool:
+    return (
+        node[DEPTH] < rules.max_depth
+        and node[STOP] - node[START] > 1
+        and weight >= 2.0 * rules.min_weight
+    )
+
+
+@kernel(called="kernels")
+def _least_gain(rules: Rules, slack: float) -> float:
+    return rules.min_gain if rules.min_gain < 0.0 else max(rules.min_gain, slack)
+
+
+# -- over whole numbers --------------------------------------------------------------------------
+
+
+@kernel(allocates=False)
+def grow_packed(
+    table: Table,
+    tree: Tree,
+    packed: Any,
+    slots: Any,
+    slope: float,
+    curvature: float,
+    rules: Rules,
+    places: Any,
+    values: Any,
+    goes_left: Any,
+    most: int,
+    added: bool,
 ) -> bool:
     """Grow until the tree is done (False), or until more than ``most`` rows are to be added up (True).
 
     Then ``add_packed`` of the rows of node ``state[WAITING]`` to its slot is left to the caller, who
     may divide the rows among threads, and says by ``added`` that it is done.
+
+    Parameters
+    ----------
+    table : Table
+    tree : Tree
+    packed : (N,)
+        Whole numbers of the rows.
+    slots : (C, cells)
+        Room for those of open leaves, by bins; without it they are added up for each column.
+    slope, curvature : float
+        What the two halves are multiplied by.
+    rules : Rules
+    places, values, goes_left : (B,)
+        Room, as in :class:`Profile`.
+    most : int
+    added : bool
     """
-    state, nodes = growth.state, growth.nodes
-    if state[NODES] == 1:
-        _add_sums(growth, sums, 0)
+    nodes, state = tree.nodes, tree.state
+    if state[NODES] == 0:
+        begin_tree(tree)
+        nodes[0, WHOLE] = _sum_rows(tree.rows, packed)
+        if len(slots):
+            _take_slot(nodes, state, slots, state[WAITING])
     while True:
         node = state[WAITING]
-        if node >= 0 and nodes[node, SLOT] >= 0 and not added:
-            if nodes[node, STOP] - nodes[node, START] > most:
-                return True
-            rows = growth.rows[nodes[node, START] : nodes[node, STOP]]
-            slot = growth.slots[nodes[node, SLOT]]
-            add_packed(growth.bins, growth.first_cell, rows, sums.packed, slot)
-        added = False
         if node >= 0:
-            _open_leaves(growth, sums, rules, profile)
-        node = _next_leaf(growth, rules)
+            rows = tree.rows[nodes[node, START] : nodes[node, STOP]]
+            if nodes[node, SLOT] >= 0 and not added:
+                if len(rows) > most:
+                    return True
+                add_packed(table.bins, table.first_cell, rows, packed, slots[nodes[node, SLOT]])
+            _open_leaves(table, tree, packed, slots, slope, curvature, rules, places, values, node)
+        added = False
+        node = next_leaf(nodes, tree.gain, state, rules.max_leaves)
         if node < 0:
             return False
-        _split(growth, sums, rules, profile, node)
+        _split(table, tree, packed, slots, rules, places, values, goes_left, node)
 
 
 @kernel(called="kernels")
-def _add_sums(growth: Growth, sums: Sums, node: int) -> None:
-    to, packed = growth.sums[node], 0
-    to[:] = 0.0
-    for i in range(growth.nodes[node, START], growth.nodes[node, STOP]):
-        if len(sums.packed):
-            packed += sums.packed[growth.rows[i]]
-        else:
-            add_row(sums, growth.rows[i], to)
-    if len(sums.packed):
-        unpack(packed, sums, to)
+def _sum_rows(rows: Any, packed: Any) -> int:
+    total = 0
+    for i in range(len(rows)):
+        total += packed[rows[i]]
+    return total
 
 
-@kernel(called="written out")
-def _open_leaves(growth: Growth, sums: Sums, rules: Rules, profile: Profile) -> None:
+@kernel(called="kernels")
+def _take_slot(nodes: Any, state: Any, slots: Any, node: int) -> None:
+    nodes[node, SLOT] = state[FREE]
+    slots[state[FREE]] = 0
+    state[FREE] += 1
+
+
+@kernel(called="kernels")
+def _open_leaves(
+    table: Table,
+    tree: Tree,
+    packed: Any,
+    slots: Any,
+    slope: float,
+    curvature: float,
+    rules: Rules,
+    places: Any,
+    values: Any,
+    node: int,
+) -> None:
     """Find the splits of the node that waits and of its sibling, whose sums are the parent's less its."""
-    node, sibling = growth.state[WAITING], growth.state[SIBLING]
-    growth.state[WAITING] = growth.state[SIBLING] = -1
-    slot = growth.nodes[node, SLOT]
-    if sibling >= 0 and slot >= 0:
-        of_parent, of_node = growth.slots[growth.nodes[sibling, SLOT]], growth.slots[slot]
+    nodes, sibling = tree.nodes, tree.state[SIBLING]
+    if sibling >= 0 and nodes[node, SLOT] >= 0:
+        of_parent, of_node = slots[nodes[sibling, SLOT]], slots[nodes[node, SLOT]]
         for c in range(len(of_node)):
             of_parent[c] -= of_node[c]
     for leaf in (node, sibling):
         if leaf >= 0:
-            _find_split(growth, sums, rules, profile, leaf)
+            whole = nodes[leaf, WHOLE]
+            pure = whole >> HALF == 0 or whole >> HALF == whole & LOWER
+            if pure and rules.criterion == GINI_OF_TWO:
+                continue
+            if _may_split(nodes[leaf], rules, (whole & LOWER) * curvature):
+                _find_packed(
+                    table, tree, packed, slots, slope, curvature, rules, places, values, leaf
+                )
 
 
-@kernel(called="written out")
-def _next_leaf(growth: Growth, rules: Rules) -> int:
-    """Return the leaf whose split gains most, any that gains where leaves are unbounded, or −1."""
-    state = growth.state
-    if rules.max_leaves >= UNBOUNDED:
-        while state[NEXT] < state[NODES]:
-            state[NEXT] += 1
-            if growth.gain[state[NEXT] - 1] > -math.inf:
-                return state[NEXT] - 1
-        return -1
-    best, leaf = -math.inf, -1
-    if state[NODES] < 2 * rules.max_leaves - 1:
-        for node in range(state[NODES]):
-            if growth.nodes[node, LEFT] < 0 and growth.gain[node] > best:
-                best, leaf = growth.gain[node], node
-    return leaf
-
-
-@kernel(called="written out")
-def _find_split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int) -> None:
-    nodes, columns = growth.nodes, growth.columns
-    own = score_of(rules.criterion, rules.prior, growth.sums[node])
-    slack = TIE * abs(own)
-    least = rules.min_gain if rules.min_gain < 0.0 else max(rules.min_gain, slack)
-    best, tried = own + least, 0
-    if not _may_split(growth, rules, node):
-        return
+@kernel(called="kernels")
+def _find_packed(
+    table: Table,
+    tree: Tree,
+    packed: Any,
+    slots: Any,
+    slope: float,
+    curvature: float,
+    rules: Rules,
+    places: Any,
+    values: Any,
+    node: int,
+) -> None:
+    nodes, columns, whole = tree.nodes, tree.columns, tree.nodes[node, WHOLE]
+    ridge, least = rules.prior[0], rules.min_weight
+    own = slope_score(whole, slope, curvature, ridge)
+    slack = TIE * own
+    best, tried = own + _least_gain(rules, slack), 0
     for c in range(len(columns)):
         if rules.max_features < len(columns):
-            _draw_column(growth, c)
+            draw_column(columns, tree.state, c)
         j = columns[c]
-        divisible, score, cut, following, missing_left = _best_division(
-            growth, sums, rules, profile, node, j
-        )
-        if not divisible:
+        length, missing = _list_node(table, tree, packed, slots, places, values, node, j)
+        if length + (missing != 0) < 2:
             continue
+        score, at, left = best_packed_cut(
+            values, length, missing, whole, slope, curvature, ridge, least
+        )
         tried += 1
         if score > best + slack:
-            best = score
-            growth.gain[node] = score - own
-            nodes[node, COLUMN], nodes[node, CUT], nodes[node, FOLLOWING] = j, cut, following
-            nodes[node, MISSING_LEFT] = missing_left
+            best, tree.gain[node] = score, score - own
+            size, levels = table.first_cell[j + 1] - table.first_cell[j] - 1, table.n_levels[j]
+            for i in range(length if levels > 0 else 0):
+                left = i <= at if places[i] == size else left
+            note_split(nodes[node], j, places, length, size, at, left, levels)
         if tried == rules.max_features:
             return
 
 
-@kernel(called="inlined")
-def _best_division(
-    growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int, j: int
-) -> tuple[bool, float, int, int, bool]:
-    """Return whether column j can divide a node, the best score, the bins on either side, where gaps go."""
-    total, size = growth.sums[node], growth.first_cell[j + 1] - growth.first_cell[j] - 1
-    if len(sums.packed) and growth.n_levels[j] == 0:
-        length, missing = _list_node(growth, sums, profile, node, j, size)
-        if length + (missing != 0) < 2:
-            return False, -math.inf, -1, -1, False
-        score, cut, following, missing_left = best_packed_cut(
-            rules, profile, length, size, missing, sums
-        )
-        return True, score, cut, following, missing_left
-    length = _profile_node(growth, sums, profile, node, j, size)
-    if length + (weight_of(rules.criterion, profile.missing) > 0.0) < 2:
-        return False, -math.inf, -1, -1, False
-    if growth.n_levels[j] > 0:
-        score, missing_left = best_subset(rules, profile, length, size, total)
-        return True, score, -1, -1, missing_left
-    score, cut, following, missing_left = best_cut(rules, profile, length, size, total)
-    return True, score, cut, following, missing_left
-
-
-@kernel(called="written out")
-def _may_split(growth: Growth, rules: Rules, node: int) -> bool:
-    nodes = growth.nodes
-    return (
-        nodes[node, DEPTH] < rules.max_depth
-        and nodes[node, STOP] - nodes[node, START] > 1
-        and weight_of(rules.criterion, growth.sums[node]) >= 2.0 * rules.min_weight
-        and not is_pure(rules.criterion, growth.sums[node])
-    )
+@kernel(called="kernels")
+def _list_node(
+    table: Table,
+    tree: Tree,
+    packed: Any,
+    slots: Any,
+    places: Any,
+    values: Any,
+    node: int,
+    j: int,
+) -> tuple[int, int]:
+    """List whole numbers of a node by the bins of column j, levels by their means; gaps are a level."""
+    first, slot = table.first_cell[j], tree.nodes[node, SLOT]
+    size = table.first_cell[j + 1] - first - 1
+    if slot >= 0:
+        length, missing = list_cells(slots[slot, first : first + size + 1], size, places, values)
+    else:
+        rows = tree.rows[tree.nodes[node, START] : tree.nodes[node, STOP]]
+        length, missing = list_rows(table.bins, j, size, rows, packed, places, values)
+    if table.n_levels[j] > 0:
+        if missing != 0:
+            places[length], values[length] = size, missing
+            length += 1
+            missing = 0
+        sort_levels(length, places, values)
+    return length, missing
 
 
 @kernel(called="kernels")
-def _profile_node(
-    growth: Growth, sums: Sums, profile: Profile, node: int, j: int, size: int
-) -> int:
-    nodes = growth.nodes
-    if len(sums.packed):
-        length, missing = _list_node(growth, sums, profile, node, j, size)
-        profile_listed(length, missing, sums, profile)
-        return length
-    rows = growth.rows[nodes[node, START] : nodes[node, STOP]]
-    return profile_column(growth.bins, j, size, rows, sums, profile)
-
-
-@kernel(called="inlined")
-def _list_node(
-    growth: Growth, sums: Sums, profile: Profile, node: int, j: int, size: int
-) -> tuple[int, int]:
-    """List whole numbers of a node by the bins of column j, from its slot or from its rows."""
-    nodes, first = growth.nodes, growth.first_cell[j]
-    if nodes[node, SLOT] >= 0:
-        slot = growth.slots[nodes[node, SLOT]]
-        return list_cells(slot[first : first + size + 1], size, profile)
-    rows = growth.rows[nodes[node, START] : nodes[node, STOP]]
-    return list_rows(growth.bins, j, size, rows, sums.packed, profile)
-
-
-@kernel(called="written out")
-def _draw_column(growth: Growth, c: int) -> None:
-    """Put one of the columns that were not drawn yet at place c."""
-    state, columns = growth.state, growth.columns
-    state[RANDOM] = state[RANDOM] * 48271 % 2147483647  # Lehmer's generator
-    other = c + state[RANDOM] % (len(columns) - c)
-    columns[c], columns[other] = columns[other], columns[c]
-
-
-@kernel(called="written out")
-def _split(growth: Growth, sums: Sums, rules: Rules, profile: Profile, node: int) -> None:
-    """Divide the rows of a node between two new leaves, and let these wait for their splits."""
-    state, nodes, j = growth.state, growth.nodes, growth.nodes[node, COLUMN]
-    size = growth.first_cell[j + 1] - growth.first_cell[j] - 1
-    if growth.n_levels[j] > 0:
-        length = _profile_node(growth, sums, profile, node, j, size)
-        best_subset(rules, profile, length, size, growth.sums[node])
+def _split(
+    table: Table,
+    tree: Tree,
+    packed: Any,
+    slots: Any,
+    rules: Rules,
+    places: Any,
+    values: Any,
+    goes_left: Any,
+    node: int,
+) -> None:
+    """Divide the rows of a node between two new leaves, and its whole number."""
+    nodes, state, j, length = tree.nodes, tree.state, tree.nodes[node, COLUMN], 0
+    first, levels, slot = table.first_cell[j], table.n_levels[j], tree.nodes[node, SLOT]
+    size = table.first_cell[j + 1] - first - 1
+    if levels > 0:
+        length, _ = _list_node(table, tree, packed, slots, places, values, node, j)
+    mark_left(nodes[node], places, length, size, levels, goes_left)
+    split_rows(table.bins, tree, goes_left, node, rules)
+    left, whole = nodes[node, LEFT], 0
+    if slot >= 0:
+        for b in range(size + 1):
+            whole += slots[slot, first + b] if goes_left[b] else 0
+        if state[WAITING] >= 0:
+            nodes[state[SIBLING], SLOT] = slot
+            _take_slot(nodes, state, slots, state[WAITING])
     else:
-        profile.goes_left[: size + 1] = False
-        profile.goes_left[: nodes[node, CUT] + 1] = True
-    profile.goes_left[size] = nodes[node, MISSING_LEFT] > 0
-    middle = _divide_rows(growth, profile.goes_left, j, nodes[node, START], nodes[node, STOP])
-    left, right = state[NODES], state[NODES] + 1
-    state[NODES] += 2
-    nodes[left] = nodes[right] = -1
-    nodes[node, LEFT], nodes[node, RIGHT] = left, right
-    nodes[left, START], nodes[left, STOP] = nodes[node, START], middle
-    nodes[right, START], nodes[right, STOP] = middle, nodes[node, STOP]
-    for leaf in (left, right):
-        nodes[leaf, DEPTH], growth.gain[leaf] = nodes[node, DEPTH] + 1, -math.inf
-        if nodes[node, SLOT] < 0:
-            _add_sums(growth, sums, leaf)
-    if nodes[node, SLOT] >= 0:
-        first = growth.first_cell[j]
-        cells = growth.slots[nodes[node, SLOT], first : first + size + 1]
-        divide_packed(cells, profile.goes_left, sums, growth.sums[left], growth.sums[right])
-    if nodes[left, DEPTH] < rules.max_depth and state[NODES] < 2 * rules.max_leaves - 1:
-        _let_wait(growth, node)
-
-
-@kernel(called="written out")
-def _divide_rows(growth: Growth, goes_left: Any, j: int, start: int, stop: int) -> int:
-    """Put the rows that go left first; return where the others begin."""
-    rows, other, column = growth.rows, growth.other, np.uint64(j)
-    middle, kept = np.uint64(start), np.uint64(0)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        n = rows[i]
-        left = np.uint64(goes_left[np.uint64(growth.bins[np.uint64(n), column])])
-        rows[middle] = other[kept] = n  # one of the two stays: no branch that is hard to foresee
-        middle += left
-        kept += np.uint64(1) - left
-    for k in range(kept):
-        rows[middle + k] = other[k]
-    return int(middle)
-
-
-@kernel(called="written out")
-def _let_wait(growth: Growth, parent: int) -> None:
-    """Let the children of a node wait: the one with fewer rows is added up, the other one is the rest."""
-    state, nodes = growth.state, growth.nodes
-    few, many = nodes[parent, LEFT], nodes[parent, RIGHT]
-    if nodes[few, STOP] - nodes[few, START] > nodes[many, STOP] - nodes[many, START]:
-        few, many = many, few
-    state[WAITING], state[SIBLING] = few, many
-    if nodes[parent, SLOT] >= 0:
-        nodes[many, SLOT], nodes[few, SLOT] = nodes[parent, SLOT], state[FREE]
-        growth.slots[state[FREE]] = 0
-        state[FREE] += 1
-
-
-@kernel(allocates=False)
-def mark_levels(growth: Growth, subset: Any, levels: Any) -> None:
-    """Mark the levels that go left, of each node that asks for a category."""
-    nodes = growth.nodes
-    for node in range(growth.state[NODES]):
-        if subset[node] < 0:
-            continue
-        j = nodes[node, COLUMN]
-        marks = levels[subset[node] : subset[node] + growth.n_levels[j]]
-        marks[:] = nodes[node, MISSING_LEFT] > 0  # also of levels that the node does not have
-        for child in (nodes[node, LEFT], nodes[node, RIGHT]):
-            for i in range(nodes[child, START], nodes[child, STOP]):
-                b = growth.bins[growth.rows[i], j]
-                if b < len(marks):
-                    marks[b] = child == nodes[node, LEFT]
+        whole = _sum_rows(tree.rows[nodes[left, START] : nodes[left, STOP]], packed)
+    nodes[left, WHOLE], nodes[left + 1, WHOLE] = whole, nodes[node, WHOLE] - whole

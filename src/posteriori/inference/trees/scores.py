@@ -32,11 +32,10 @@ __all__ = [
     "GINI_OF_TWO",
     "NEWTON",
     "POISSON",
+    "TIE",
     "VARIANCE",
     "is_pure",
-    "score_into",
     "score_of",
-    "weight_into",
     "weight_of",
 ]
 
@@ -44,6 +43,9 @@ __all__ = [
 ENTROPY, GINI, ERROR, EVIDENCE_OF_CLASSES = 0, 1, 2, 3
 #: Of numbers, counts, losses, and of two classes as (weight, weight of the second).
 VARIANCE, POISSON, EVIDENCE_OF_NUMBERS, EVIDENCE_OF_COUNTS, NEWTON, GINI_OF_TWO = 4, 5, 6, 7, 8, 9
+
+#: By how much, relative to the scores, a gain must be larger to be preferred: beyond rounding.
+TIE = 1e-12
 
 #: Criteria by the names that users write.
 CRITERIA = {
@@ -57,20 +59,14 @@ CLASS_CRITERIA = ("entropy", "gini", "error")
 
 
 @kernel(called="inlined")
-def weight_into(criterion: int, s: Any) -> float:
-    """Return how many rows the sums are of; compiled into the loop that asks."""
+def weight_of(criterion: int, s: Any) -> float:
+    """Return how many rows the sums are of."""
     if criterion > EVIDENCE_OF_CLASSES:
         return s[0]
     total = 0.0
     for k in range(len(s)):
         total += s[k]
     return total
-
-
-@kernel(called="kernels")
-def weight_of(criterion: int, s: Any) -> float:
-    """Return how many rows the sums are of."""
-    return weight_into(criterion, s)
 
 
 @kernel(called="kernels")
@@ -87,15 +83,9 @@ def is_pure(criterion: int, s: Any) -> bool:
     return n == most
 
 
-@kernel(called="kernels")
-def score_of(criterion: int, prior: Any, s: Any) -> float:
-    """Return f(s), as :func:`score_into` does."""
-    return score_into(criterion, prior, s)
-
-
 @kernel(called="inlined")
-def score_into(criterion: int, prior: Any, s: Any) -> float:
-    """Return f(s), which is 0 for no rows; compiled into the loop that asks.
+def score_of(criterion: int, prior: Any, s: Any) -> float:
+    """Return f(s), which is 0 for no rows.
 
     Parameters
     ----------

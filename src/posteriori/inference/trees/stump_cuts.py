@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from posteriori.inference.trees.splits import TIE
+from posteriori.inference.trees.scores import TIE
 from posteriori.numerics.compilation import kernel
 
 __all__ = ["find_cuts"]

@@ -23,8 +23,7 @@ import numpy as np
 from posteriori.inference.trees.bins import Bins, midway
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.growing import BinnedRows
-from posteriori.inference.trees.scores import GINI
-from posteriori.inference.trees.splits import TIE
+from posteriori.inference.trees.scores import GINI, TIE
 from posteriori.inference.trees.stump_cuts import find_cuts
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray

@@ -23,8 +23,7 @@ from posteriori.inference.trees.box_kernels import BoxRules
 from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.growing import BinnedRows, GrownTree, grow_tree, make_rules
 from posteriori.inference.trees.profiles import Sums
-from posteriori.inference.trees.scores import score_of
-from posteriori.inference.trees.splits import TIE
+from posteriori.inference.trees.scores import TIE, score_of
 from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 

@@ -61,7 +61,8 @@ def sum_over_nodes(trees: Trees, leaf_of_row: IntArray, sums: Sums, n_sums: int)
     n_sums : int
     """
     total = np.zeros((len(trees.column), n_sums))
-    _add_to_leaves(np.ascontiguousarray(leaf_of_row, dtype=np.int64), sums, total)
+    leaves = np.ascontiguousarray(leaf_of_row, dtype=np.int64)
+    _add_to_leaves(leaves, sums.codes, sums.y, sums.weight, total)
     for node in np.flatnonzero(~trees.is_leaf)[::-1]:  # children come after their parents
         total[node] = total[trees.left[node]] + total[trees.right[node]]
     return total
@@ -129,9 +130,9 @@ def cut_off(trees: Trees, becomes_leaf: Array) -> tuple[Trees, IntArray]:
 
 
 @kernel(allocates=False)
-def _add_to_leaves(leaf_of_row: Any, sums: Sums, total: Any) -> None:
+def _add_to_leaves(leaf_of_row: Any, codes: Any, y: Any, weight: Any, total: Any) -> None:
     for n in range(len(leaf_of_row)):
-        add_row(sums, n, total[leaf_of_row[n]])
+        add_row(codes, y, weight, n, total[leaf_of_row[n]])
 
 
 @kernel(allocates=False)

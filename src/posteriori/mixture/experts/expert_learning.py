@@ -29,7 +29,6 @@ from posteriori.inference.ascent.expectation_maximization import EMResult, maxim
 from posteriori.inference.predictors.mode_finding import find_mode
 from posteriori.inference.predictors.softmax_averages import contrasts
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
-from posteriori.numerics.least_squares.regression_statistics import regression_statistics
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
@@ -61,7 +60,7 @@ FLOOR = 1e-6
 _SHORT = 20
 
 #: Most gradients of the gate in a step: it need not be found exactly to raise the objective.
-_GATE_STEPS = 10
+_GATE_STEPS = 3
 
 #: … and standard deviations by which it may be off.
 _GATE_TOL = 1e-6
@@ -226,11 +225,7 @@ def _expect(rows: ExpertRows, experts: Experts) -> tuple[_Expected, float]:
 def _maximize(rows: ExpertRows, expected: _Expected) -> Experts:
     """Return the gate and the experts under which the expected log density is higher."""
     shares, before = expected
-    found = [
-        _best_expert(rows, rows.frequency * share, float(np.exp(start)))
-        for share, start in zip(shares.T, before.log_variances, strict=True)
-    ]
-    weights, variances = (np.array(parts) for parts in zip(*found, strict=True))
+    weights, variances = _best_experts(rows, shares, np.exp(before.log_variances))
     return Experts(_best_gate(rows, shares, before.gate), weights, np.log(variances))
 
 
@@ -253,29 +248,30 @@ def _best_gate(rows: ExpertRows, shares: Array, start: Array) -> Array:
     return mode.point.reshape(start.shape)
 
 
-def _best_expert(rows: ExpertRows, weight: Array, variance: float) -> tuple[Array, float]:
-    """Return weights and noise variance that explain weighted rows best.
+def _best_experts(rows: ExpertRows, shares: Array, variances: Array) -> tuple[Array, Array]:
+    r"""Return weights (K, P) and noise variances (K,) that explain weighted rows best.
 
-    With the singular values s of the rows and a = Uᵀt, weights given the noise are
-    V s a/(s² + σ²) and leave Σ (σ² a/(s² + σ²))² beside what no weights explain.
+    With weights r of the rows, eigenvalues λ of :math:`Z^TRZ = V\Lambda V^T` and :math:`a = V^TZ^TRt`, weights
+    given the noise are :math:`V a/(λ + σ²)`, which never divides by less than the noise, and leave
+    :math:`t^TRt - \sum a^2(λ + 2σ²)/(λ + σ²)²` unexplained.
     """
-    mass, p = float(weight.sum()), rows.design.shape[1]
-    triangle = np.zeros((p + 1, p + 1))
-    if mass > 0:
-        statistics = regression_statistics(
-            rows.design, rows.targets[:, None], frequency=weight, centre=False
-        )
-        triangle = statistics.factor
-    u, s, vt = np.linalg.svd(triangle[:, :p], full_matrices=False)
-    a = triangle[:, p] @ u
-    unexplained = float(np.sum((triangle[:, p] - u @ a) ** 2))
+    counted = (shares * rows.frequency[:, None]).T  # (K, N)
+    mass = counted.sum(axis=1)
+    weighted = counted[:, :, None] * rows.design
+    squares = weighted.transpose(0, 2, 1) @ rows.design
+    whole = counted @ rows.targets**2
+    values, vectors = np.linalg.eigh(squares)
+    values = np.maximum(values, 0.0)
+    a = (vectors.transpose(0, 2, 1) @ (rows.targets @ weighted)[:, :, None])[:, :, 0]
     prior, rows_prior = 2.0 * _NOISE_PRIOR.scale, 2.0 * _NOISE_PRIOR.shape + 2.0
     for _ in range(_ALTERNATIONS):
-        left = unexplained + float(np.sum((variance * a / (s**2 + variance)) ** 2))
-        before, variance = variance, max(float((prior + left) / (mass + rows_prior)), FLOOR)
-        if abs(variance - before) <= _SETTLED * variance:
+        noise = variances[:, None]
+        left = whole - (a**2 * (values + 2.0 * noise) / (values + noise) ** 2).sum(axis=1)
+        before, variances = variances, (prior + np.maximum(left, 0.0)) / (mass + rows_prior)
+        variances = np.maximum(variances, FLOOR)
+        if (np.abs(variances - before) <= _SETTLED * variances).all():
             break
-    return (s * a / (s**2 + variance)) @ vt, variance
+    return (vectors @ (a / (values + variances[:, None]))[:, :, None])[:, :, 0], variances
 
 
 def _no_experts(rows: ExpertRows, count: int) -> Experts:

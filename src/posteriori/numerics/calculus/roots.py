@@ -17,7 +17,7 @@ import numpy as np
 
 from posteriori.numerics.types import Array
 
-__all__ = ["invert_increasing"]
+__all__ = ["invert_increasing", "invert_smooth", "least_whole"]
 
 #: Values at most; they end when no number lies between the ends.
 _MOST_VALUES = 200
@@ -79,6 +79,84 @@ def invert_increasing(
             high, above = np.where(up, x, high), np.where(up, gap, above)
             low, below = np.where(down, x, low), np.where(down, gap, below)
     return high[()]
+
+
+def least_whole(f: Callable[[Array], Array], level: Array, low: Array, high: Array) -> Array:
+    """Return the least whole number x in [low, high] with f(x) >= level, by bisection.
+
+    Parameters
+    ----------
+    f : callable
+        Non-decreasing, elementwise.
+    level : array
+        Values to reach; ``f(high) >= level`` is taken for granted.
+    low, high : array
+        Whole numbers.
+
+    Examples
+    --------
+    >>> print(least_whole(lambda x: x**2, np.float64(10.0), np.float64(0.0), np.float64(9.0)))
+    4.0
+    """
+    low = low - 1.0
+    while True:
+        middle = np.floor(0.5 * (low + high))
+        moving = (middle > low) & (middle < high)
+        if not np.any(moving):
+            return high[()]
+        enough = f(middle) >= level
+        high = np.where(moving & enough, middle, high)
+        low = np.where(moving & ~enough, middle, low)
+
+
+def invert_smooth(
+    f: Callable[[Array], Array],
+    slope: Callable[[Array], Array],
+    level: Array,
+    low: Array,
+    high: Array,
+    start: Array,
+) -> Array:
+    """Return x in [low, high] with f(x) = level to rounding, by Newton's steps within a shrinking bracket.
+
+    A step that leaves the bracket, or is longer than half of the last one, goes to the middle instead.
+
+    Parameters
+    ----------
+    f, slope : callable
+        Increasing, elementwise, and its derivative, which may be 0 or infinite at single points.
+    level : array
+    low, high : array
+        Finite ends with f(low) <= level <= f(high).
+    start : array
+        Where to begin.
+
+    Examples
+    --------
+    >>> ends = np.array([0.0]), np.array([9.0])
+    >>> invert_smooth(
+    ...     lambda x: x**3, lambda x: 3.0 * x**2, np.array([2.0]), *ends, np.array([1.0])
+    ... ).round(12)
+    array([1.25992105])
+    """
+    shape = np.broadcast_shapes(*map(np.shape, (level, low, high, start)))
+    low, high, x = (np.array(np.broadcast_to(a, shape)) for a in (low, high, start))
+    rounding, last = _ROUNDING * np.abs(level), np.full(shape, np.inf)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        for _ in range(_MOST_VALUES):
+            gap, rises = f(x) - level, slope(x)
+            low, high = np.where(gap < 0.0, x, low), np.where(gap > 0.0, x, high)
+            step = np.where(np.isfinite(rises), -gap / rises, np.inf)
+            settled = (np.abs(gap) <= rounding) | (np.abs(step) <= _ROUNDING * np.abs(x))
+            moving = ~settled & (np.nextafter(low, high) < high)
+            if not moving.any():
+                break
+            there = x + step
+            good = (there > low) & (there < high) & (np.abs(step) <= 0.5 * last)
+            there = np.where(good, there, low + 0.5 * (high - low))
+            last = np.where(good, np.abs(step), high - low)
+            x = np.where(moving, there, x)
+    return x[()]
 
 
 def _nearer(

@@ -16,7 +16,7 @@ else:  # a name for annotations, which does not load matplotlib
     Axes = Any
 import numpy as np
 
-from posteriori.numerics.lazy import matplotlib, mpl_axes, mpl_colors, pyplot
+from posteriori.numerics.lazy import matplotlib, mpl_axes, pyplot
 
 __all__ = [
     "COLORS",
@@ -73,7 +73,7 @@ def color_of(position: int) -> str:
     return COLORS[position % len(COLORS)]
 
 
-def group_colors(count: int) -> list[Any]:
+def group_colors(count: int) -> list[str]:
     """Return a colour for each of some groups: apart while there are few, in an order beyond."""
     return [color_of(k) for k in range(count)] if count <= len(COLORS) else shades(count)
 
@@ -88,10 +88,12 @@ def marker_of(position: int) -> str:
     return MARKERS[position % len(MARKERS)]
 
 
-def shades(count: int) -> list[Any]:
+def shades(count: int) -> list[str]:
     """Return colours in an order that the eye follows, all of middle lightness."""
-    ramp = mpl_colors.LinearSegmentedColormap.from_list("ramp", [COLORS[0], COLORS[3], COLORS[1]])
-    return [ramp(i / max(count - 1, 1)) for i in range(count)]
+    ramp = np.array([list(bytes.fromhex(COLORS[k][1:])) for k in (0, 3, 1)])
+    share = np.linspace(0.0, 1.0, count)
+    mixed = np.stack([np.interp(share, (0.0, 0.5, 1.0), part) for part in ramp.T], axis=1)
+    return [f"#{bytes(row).hex()}" for row in np.round(mixed).astype(np.uint8)]
 
 
 @contextmanager

@@ -10,6 +10,13 @@ import numpy as np
 from posteriori.numerics.lazy import mpl_patches
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.style import Axes, axes_for, group_colors, panels_for
+from posteriori.plotting.pictures.chain_layout import (
+    Move,
+    percent,
+    place_moves,
+    place_states,
+    ribbon_edges,
+)
 
 __all__ = [
     "paint_ribbons",
@@ -21,20 +28,8 @@ __all__ = [
     "plot_transitions",
 ]
 
-#: Of longer series neighbours are averaged.
-_MOST_STEPS = 800
-
 #: How strong ribbons are behind a series, and alone.
 _BEHIND, _ALONE = 0.35, 0.8
-
-#: Moves of a smaller share of all that leave a state are not drawn: of a few states, and of more.
-_LEAST, _LEAST_OF_MANY = 0.05, 0.18
-
-#: Up to here states are a few; and so few that numbers stand beside arrows.
-_FEW, _LABELLED = 3, 5
-
-#: Radius of the circle of the states, and of the largest and the smallest state.
-_LARGE, _SMALL = 0.36, 0.16
 
 
 def plot_state_posterior(posterior: Any, ax: Any = None, *, names: Any = None) -> Axes:
@@ -110,13 +105,10 @@ def paint_ribbons(
     names : sequence of K str, optional
         For a legend.
     """
-    p, x = _thinned(probabilities, places)
+    x, edges = ribbon_edges(probabilities, places)
     low, high = between
-    edges = np.concatenate([np.zeros((len(p), 1)), np.cumsum(p, axis=1)], axis=1)
-    edges = low + (high - low) * np.minimum(edges, 1.0)
-    if len(x) == 1:  # a single step has no width of its own
-        x, edges = np.array([x[0] - 0.5, x[0] + 0.5]), np.repeat(edges, 2, axis=0)
-    for k, color in enumerate(group_colors(p.shape[1])):
+    edges = low + (high - low) * edges
+    for k, color in enumerate(group_colors(edges.shape[1] - 1)):
         label = None if names is None else names[k]
         axes.fill_between(
             x, edges[:, k], edges[:, k + 1], color=color, alpha=alpha, lw=0, label=label
@@ -160,95 +152,54 @@ def paint_transitions(
     ink : color, optional
         Of arrows and texts.
     """
-    k = len(transition)
     ink = axes.xaxis.label.get_color() if ink is None else ink
-    angles = 0.5 * np.pi - 2.0 * np.pi * np.arange(k) / k
-    centers = np.stack([np.cos(angles), np.sin(angles)], axis=1) * (k > 1)
-    radii = np.full(k, min(_LARGE, 1.1 / k + 0.1))
-    if shares is not None:
-        radii = np.clip(_LARGE * np.sqrt(shares / max(float(shares.max()), 1e-300)), _SMALL, None)
-        radii = np.minimum(radii, 2.2 / max(k, 4))
-    labels = _names(names, k)
-    for j, color in enumerate(group_colors(k)):
-        axes.add_patch(mpl_patches.Circle(centers[j], radii[j], color=color, alpha=0.8, lw=0))
-        _write_state(axes, centers[j], radii[j], labels[j], float(transition[j, j]), ink)
-    for j, i in np.argwhere(_moves(transition) >= (_LEAST if k <= _FEW else _LEAST_OF_MANY)):
-        _draw_move(
-            axes, centers[[j, i]], radii[[j, i]], float(transition[j, i]), ink, k <= _LABELLED
+    states = place_states(len(transition), shares)
+    labels = _names(names, len(transition))
+    for j, color in enumerate(group_colors(len(transition))):
+        center, radius = states.centers[j], float(states.radii[j])
+        axes.add_patch(mpl_patches.Circle(center, radius, color=color, alpha=0.8, lw=0))
+        axes.text(
+            float(center[0]),
+            float(center[1]),
+            labels[j],
+            ha="center",
+            va="center",
+            color="white",
+            fontweight="bold",
         )
+        _write_stay(axes, states.beside[j], states.away[j], float(transition[j, j]), ink)
+    for move in place_moves(transition, states):
+        _draw_move(axes, move, ink)
     axes.set(xlim=(-1.75, 1.75), ylim=(-1.6, 1.6), aspect="equal")
     axes.set_axis_off()
 
 
-def _moves(transition: Array) -> Array:
-    """Return the share of each move among those that leave a state."""
-    moves = np.array(transition, dtype=np.float64)
-    np.fill_diagonal(moves, 0.0)
-    totals = moves.sum(axis=1, keepdims=True)
-    return np.where(totals > 1e-12, moves / np.where(totals > 0, totals, 1.0), 0.0)
-
-
-def _write_state(
-    axes: Axes, center: Array, radius: float, name: str, stay: float, ink: Any
-) -> None:
-    """Write the name into a disc, and beside it how probably the state stays."""
-    x, y = center.tolist()
-    axes.text(x, y, name, ha="center", va="center", color="white", fontweight="bold")
-    away = center / max(float(np.hypot(*center)), 1e-9) if center.any() else np.array([0.0, -1.0])
-    x, y = (center + away * (radius + 0.12)).tolist()
+def _write_stay(axes: Axes, place: Array, away: Array, stay: float, ink: Any) -> None:
+    """Write beside a disc how probably the state stays."""
+    x, y = place.tolist()
     side = "left" if away[0] > 0.3 else "right" if away[0] < -0.3 else "center"
     level = "bottom" if away[1] > 0.3 else "top" if away[1] < -0.3 else "center"
-    axes.text(x, y, f"stays {_percent(stay)}", ha=side, va=level, color=ink, fontsize=9)
+    axes.text(x, y, f"stays {percent(stay)}", ha=side, va=level, color=ink, fontsize=9)
 
 
-def _draw_move(
-    axes: Axes, ends: Array, radii: Array, probability: float, ink: Any, labelled: bool
-) -> None:
-    """Draw an arrow that bends to the side, so that the way back has a place of its own."""
-    along = ends[1] - ends[0]
-    length = float(np.hypot(*along))
-    unit = along / length
-    side = np.array([unit[1], -unit[0]])
-    start = ends[0] + radii[0] * (0.95 * unit + 0.3 * side)
-    stop = ends[1] - (radii[1] + 0.03) * (0.95 * unit - 0.3 * side)
-    width = 0.8 + 3.0 * min(1.0, probability)
+def _draw_move(axes: Axes, move: Move, ink: Any) -> None:
+    """Draw an arrow that bends to the side."""
     axes.annotate(
         "",
-        stop,
-        start,
+        move.stop.tolist(),
+        move.start.tolist(),
         arrowprops={
             "arrowstyle": "-|>,head_width=0.25,head_length=0.5",
             "connectionstyle": "arc3,rad=0.18",
             "color": ink,
-            "lw": width,
+            "lw": 0.8 + 3.0 * min(1.0, move.probability),
             "shrinkA": 0,
             "shrinkB": 0,
         },
     )
-    if labelled:
-        early = 0.74 * start + 0.26 * stop + (0.06 * length + 0.09) * side  # apart from other ways
-        x, y = early.tolist()
-        axes.text(x, y, _percent(probability), ha="center", va="center", color=ink, fontsize=9)
-
-
-def _percent(p: float) -> str:
-    if 0.0 < p < 0.001:
-        return "<0.1%"
-    return f"{p:.1%}" if p < 0.1 or 0.9 < p < 1.0 else f"{p:.0%}"
-
-
-def _thinned(probabilities: Array, places: Array | None) -> tuple[Array, Array]:
-    """Return no more than so many steps, averages of their neighbours, and where they are."""
-    n = len(probabilities)
-    x = np.arange(n, dtype=np.float64) if places is None else np.asarray(places, dtype=np.float64)
-    if n <= _MOST_STEPS:
-        return probabilities, x
-    starts = np.unique(np.linspace(0, n, _MOST_STEPS + 1).astype(np.int64))[:-1]
-    counts = np.diff(np.append(starts, n))
-    p = np.add.reduceat(probabilities, starts, axis=0) / counts[:, None]
-    middle = np.add.reduceat(x, starts) / counts
-    middle[0], middle[-1] = x[0], x[-1]
-    return p, middle
+    if move.label is not None:
+        x, y = move.label.tolist()
+        axes.text(x, y, percent(move.probability), ha="center", va="center", color=ink, fontsize=9)
 
 
 def _names(names: Any, count: int) -> list[str]:

@@ -10,6 +10,9 @@ __all__ = ["Candidate"]
 
 _NOTHING: Mapping[str, Any] = {}
 
+#: Costs up to which a model is quick: straight lines and their like.
+_QUICK = 5.0
+
 
 class Candidate(NamedTuple):
     """A model to try.
@@ -47,6 +50,8 @@ class Candidate(NamedTuple):
         The same of rows times the classes beyond the first.
     fewest_rows : int
         With fewer it would promise too much, and runs only if it is asked for.
+    thorough : bool
+        Whether it costs much and seldom wins: it runs only if it, or a thorough comparison, is asked for.
     title : str
         What it is, in words that need no course; the name where that says it.
     """
@@ -65,12 +70,18 @@ class Candidate(NamedTuple):
     most_rows: float = float("inf")
     most_predictors: float = float("inf")
     fewest_rows: int = 0
+    thorough: bool = False
     title: str = ""
 
     @property
     def words(self) -> str:
         """What the model is called where it is shown."""
         return self.title or self.name
+
+    @property
+    def quick(self) -> bool:
+        """Whether it is among the cheap ones, after which a first verdict is given."""
+        return self.cost <= _QUICK
 
     def make(self) -> Any:
         """Return the estimator, unfitted."""

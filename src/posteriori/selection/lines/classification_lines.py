@@ -109,6 +109,7 @@ CLASSIFICATION: tuple[Candidate, ...] = (
         most_inputs=40,
         most_rows=1_000,
         most_predictors=1_000,
+        thorough=True,
         title="one smooth function (Gaussian process)",
     ),
     Candidate(

@@ -12,6 +12,7 @@ Reference: A. Harvey & C. Fernandes, "Time series models for count or qualitativ
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -187,10 +188,14 @@ def _filter_counts(
     return terms, a, b
 
 
+@cache
 def _legendre(count: int) -> tuple[Array, Array]:
     """Return nodes and log weights on (0, 1)."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
-    return 0.5 * (1.0 + nodes), np.log(0.5 * weights)
+    made = 0.5 * (1.0 + nodes), np.log(0.5 * weights)
+    for one in made:
+        one.setflags(write=False)
+    return made
 
 
 def _require_counts(y: Array, first: int) -> None:

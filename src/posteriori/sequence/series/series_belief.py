@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,7 +135,7 @@ def believe(problem: SeriesProblem, draws: int) -> Learned:
     begin = problem.prior.mean
     if len(begin) == 0:
         return _weigh(problem, ModeDraws(begin[None], np.zeros(1)))
-    peak = climb_to_peak(problem.log_likelihood, problem.prior, begin)
+    peak = climb_to_peak(problem.log_likelihoods, problem.prior, begin)
     total = draws // 4 if len(problem.y) > _LONG else draws
     counts = total - int(_BEFORE * total), int(_BEFORE * total)
     learned = _weigh(problem, draw_around_peaks([peak], problem.prior, *counts))
@@ -143,7 +143,7 @@ def believe(problem: SeriesProblem, draws: int) -> Learned:
     most = _MOST_PEAKS if draws >= _MANY else 1
     while learned.error * np.sqrt(draws) > _ROUGH and len(peaks) < most:
         known = learned.belief.thetas, np.exp(learned.belief.log_weights)
-        peaks.append(next_peak(problem.log_likelihood, problem.prior, peaks, *known))
+        peaks.append(next_peak(problem.log_likelihoods, problem.prior, peaks, *known))
         learned = _weigh(problem, draw_around_peaks(peaks, problem.prior, *counts))
     return learned
 
@@ -260,7 +260,8 @@ def _weigh(problem: SeriesProblem, draws: ModeDraws) -> Learned:
     seen, parts = np.empty(count), []
     for here in _blocks(count, len(problem.y)):
         chains = problem.chains(draws.points[here])
-        done = filter_draws(chains, variances[here], problem.y, *_starts(chains, variances[here]))
+        starts = chains.first_states(variances[here])
+        done = filter_draws(chains, variances[here], problem.y, *starts)
         terms = draws.log_weights[here, None] + running_log_prob(
             done, problem.y, problem.shape, problem.rate
         )
@@ -284,15 +285,6 @@ def _weigh(problem: SeriesProblem, draws: ModeDraws) -> Learned:
     shares = np.exp(seen - running[-1])
     error = float(np.sqrt(((shares - 1.0 / len(shares)) ** 2).sum())) if len(shares) > 1 else 0.0
     return Learned(belief, running, error)
-
-
-def _starts(chains: Sequence[ScalarChain], variances: Array) -> tuple[Array, Array]:
-    """Return means and covariances of first states, (S, D) and (S, D, D)."""
-    first, count = chains[0], len(variances)
-    begun = np.array([chain.start.weights[0] for chain in chains]) * variances[:, first.start_parts]
-    covs = np.tile(first.initial_cov, (count, 1, 1))
-    covs[:, first.start.rows, first.start.columns] += begun  # each entry belongs to one part
-    return np.tile(first.initial_mean, (count, 1)), covs
 
 
 def _blocks(count: int, steps: int) -> Iterator[slice]:

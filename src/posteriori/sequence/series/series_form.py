@@ -174,19 +174,19 @@ class SeriesForm(NamedTuple):
     def shaped_parts(
         self, shapes: list[Shape], shape: Array, steps: Array | None
     ) -> list[SeriesPart]:
-        """Return the parts that shapes change, for real numbers ``shape`` of each, in their order."""
-        named = {s.name: float(s.natural(x)) for s, x in zip(shapes, shape, strict=True)}
+        """Return the parts that shapes change, for real numbers ``shape`` (..., K) of each, in their order."""
+        named = {s.name: np.asarray(s.natural(shape[..., k])) for k, s in enumerate(shapes)}
         made = [self._trend_part(steps, named["damping"])] if self.trend == "damped" else []
         if self.cycle:
             made.append(cycle_part(named["period"], named["cycle_damping"]))
         if self.autoregression:
             partial = [named[f"partial_{k + 1}"] for k in range(self.autoregression)]
-            made.append(autoregressive_part(np.array(partial)))
+            made.append(autoregressive_part(np.stack(partial, axis=-1)))
         if self.matern is not None:
             made.append(matern_part(self.matern, named["length"], steps))
         return made
 
-    def _trend_part(self, steps: Array | None, damping: float) -> SeriesPart:
+    def _trend_part(self, steps: Array | None, damping: Array | float) -> SeriesPart:
         slope = self.units.slope if self.trend in _SLOPED else 0.0
         return trend_part(self.trend, steps, self.units.level, slope, damping)
 
@@ -251,4 +251,6 @@ def _joined(entries: list[Entries]) -> Entries:
 
 def _same_length(weights: list[Array]) -> list[Array]:
     length = max(map(len, weights))
+    if length == min(map(len, weights)):
+        return weights
     return [np.broadcast_to(w, (length, w.shape[1])) for w in weights]

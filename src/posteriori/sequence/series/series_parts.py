@@ -37,10 +37,11 @@ class SeriesPart(NamedTuple):
     name : str
         Of the component that it adds to the series.
     emission : (D,) or (T, D)
-    transition : (1, D, D) or (T, D, D)
+    transition : (..., 1 or T, D, D)
+        Axes in front are those of what is unknown of the part.
     noises : dict
-        From names of scales to the covariances of their noise, (1, D, D) or (T, D, D).
-    initial_cov : (D, D)
+        From names of scales to the covariances of their noise, (..., 1 or T, D, D).
+    initial_cov : (..., D, D)
     proper : bool
         Whether the start is that of an equilibrium, which needs no prior.
     """
@@ -54,7 +55,7 @@ class SeriesPart(NamedTuple):
 
 
 def trend_part(
-    kind: str, steps: Array | None, level: float, slope: float, damping: float
+    kind: str, steps: Array | None, level: float, slope: float, damping: Array | float
 ) -> SeriesPart:
     """Return a trend.
 
@@ -66,17 +67,17 @@ def trend_part(
         Times to the next value; None is 1.
     level, slope : float
         Standard deviations of the first level and slope.
-    damping : float
+    damping : (...)
         Of the slope from step to step.
     """
     delta = np.ones(1) if steps is None else steps
     if kind in ("constant", "walk", "level"):
         noises = {} if kind == "constant" else {"level": delta[:, None, None]}
         return SeriesPart("level", np.ones(1), np.ones((1, 1, 1)), noises, np.eye(1) * level**2)
-    transition = np.zeros((len(delta), 2, 2))
-    transition[:, 0, 0] = 1.0
-    transition[:, 0, 1] = delta
-    transition[:, 1, 1] = damping
+    transition = np.zeros((*np.shape(damping), len(delta), 2, 2))
+    transition[..., 0, 0] = 1.0
+    transition[..., 0, 1] = delta
+    transition[..., 1, 1] = np.asarray(damping)[..., None]
     first, second = np.diag([1.0, 0.0]), np.diag([0.0, 1.0])
     noises = {"level": delta[:, None, None] * first, "slope": delta[:, None, None] * second}
     if kind == "line":
@@ -110,41 +111,49 @@ def harmonic_season_part(name: str, period: float, harmonics: int, swing: float)
     return SeriesPart(name, emission, transition[None], {name: np.eye(size)[None]}, start)
 
 
-def cycle_part(period: float, damping: float) -> SeriesPart:
+def cycle_part(period: Array, damping: Array) -> SeriesPart:
     """Return a wave whose size and phase wander: ρ times a rotation, in equilibrium at the start."""
-    transition = damping * _rotations(np.array([2.0 * np.pi / period]))
-    start = np.eye(2) / (1.0 - damping**2)
+    angle, shrunk = 2.0 * np.pi / period, damping[..., None, None]
+    transition = shrunk * _rotations(angle[..., None])
+    start = np.eye(2) / (1.0 - shrunk**2)
     noise = {"cycle": np.eye(2)[None]}
-    return SeriesPart("cycle", np.array([1.0, 0.0]), transition[None], noise, start, proper=True)
+    steps = transition[..., None, :, :]
+    return SeriesPart("cycle", np.array([1.0, 0.0]), steps, noise, start, proper=True)
 
 
 def autoregressive_part(partial: Array) -> SeriesPart:
-    """Return a stationary autoregression by its partial correlations in (−1, 1)."""
-    weights: list[float] = []
-    correlations = [1.0]
-    for r in partial.tolist():  # Durbin–Levinson, few numbers: faster without arrays
-        left = 1.0 - sum(w * c for w, c in zip(weights, correlations[1:], strict=True))
-        ahead = sum(w * c for w, c in zip(weights, correlations[:0:-1], strict=True)) + r * left
-        correlations.append(ahead)
-        weights = [*(w - r * v for w, v in zip(weights, weights[::-1], strict=True)), r]
-    size = len(weights)
-    transition = np.eye(size, k=-1)
-    transition[0] = weights
+    """Return a stationary autoregression by its partial correlations (..., p) in (−1, 1)."""
+    size = partial.shape[-1]
+    weights, correlations = partial[..., :0], np.ones((*partial.shape[:-1], size + 1))
+    for k in range(size):  # Durbin–Levinson
+        r, known = partial[..., k : k + 1], correlations[..., 1 : k + 1]
+        left = 1.0 - (weights * known).sum(axis=-1)
+        ahead = (weights * known[..., ::-1]).sum(axis=-1)
+        correlations[..., k + 1] = ahead + r[..., 0] * left
+        weights = np.concatenate([weights - r * weights[..., ::-1], r], axis=-1)
+    transition = np.zeros((*partial.shape[:-1], 1, size, size)) + np.eye(size, k=-1)
+    transition[..., 0, 0, :] = weights
     noise = np.zeros((size, size))
     noise[0, 0] = 1.0
-    variance = 1.0 / np.prod(1.0 - partial**2)
+    variance = 1.0 / np.prod(1.0 - partial**2, axis=-1)
     lags = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
-    start = variance * np.array(correlations)[lags]
+    start = variance[..., None, None] * correlations[..., lags]
     emission = np.eye(size)[0]
     name = "autoregression"
-    return SeriesPart(name, emission, transition[None], {name: noise[None]}, start, proper=True)
+    return SeriesPart(name, emission, transition, {name: noise[None]}, start, proper=True)
 
 
-def matern_part(nu: float, length: float, steps: Array | None) -> SeriesPart:
+def matern_part(nu: float, length: Array, steps: Array | None) -> SeriesPart:
     """Return a Matérn process, whose scale is its standard deviation."""
-    chain = matern_chain(nu, length, np.ones(1) if steps is None else steps)
-    emission, noises = np.eye(len(chain.initial_cov))[0], {"matern": chain.noise_cov}
-    return SeriesPart("matern", emission, chain.transition, noises, chain.initial_cov, proper=True)
+    delta = np.ones(1) if steps is None else steps
+    chains = [matern_chain(nu, float(one), delta) for one in np.ravel(length)]
+    transition, noise = (
+        np.reshape([chain[k] for chain in chains], (*np.shape(length), *chains[0][k].shape))
+        for k in range(2)
+    )
+    start = chains[0].initial_cov
+    emission, noises = np.eye(len(start))[0], {"matern": noise}
+    return SeriesPart("matern", emission, transition, noises, start, proper=True)
 
 
 def input_part(inputs: Array, swing: float) -> SeriesPart:
@@ -160,9 +169,11 @@ def walking_weights(part: SeriesPart) -> SeriesPart:
 
 
 def _rotations(angles: Array) -> Array:
-    """Return rotations by angles on the diagonal."""
-    made = np.zeros((2 * len(angles), 2 * len(angles)))
-    for k, angle in enumerate(angles):
-        c, s = np.cos(angle), np.sin(angle)
-        made[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = [[c, s], [-s, c]]
+    """Return rotations by angles (..., K) on the diagonal."""
+    count = angles.shape[-1]
+    made = np.zeros((*angles.shape[:-1], 2 * count, 2 * count))
+    c, s = np.cos(angles), np.sin(angles)
+    first, second = 2 * np.arange(count), 2 * np.arange(count) + 1
+    made[..., first, first], made[..., first, second] = c, s
+    made[..., second, first], made[..., second, second] = -s, c
     return made

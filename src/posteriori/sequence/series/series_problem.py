@@ -9,7 +9,6 @@ With a common scale :math:`\sigma^2 \sim \mathrm{IG}(a, b)` and shares of the pa
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from posteriori.inference.series.scalar_chain import (
     filter_scalar,
     score_scalar,
 )
-from posteriori.inference.series.scalar_draws import FilteredDraws
+from posteriori.inference.series.scalar_draws import ChainDraws, FilteredDraws, filter_draws
 from posteriori.numerics.lazy import special
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
@@ -106,13 +105,19 @@ class SeriesProblem:
             return self._chain
         return self._template.at(theta[self.n_ratios :])
 
-    def chains(self, thetas: Array) -> list[ScalarChain]:
-        """Return the chains of several θ, or the one that they share."""
-        return [self._chain] if not self.shapes else [self.chain(theta) for theta in thetas]
+    def chains(self, thetas: Array) -> ChainDraws:
+        """Return the chains of several θ."""
+        if not self.shapes:
+            return self._shared
+        return self._template.at_all(thetas[:, self.n_ratios :])
 
     @cached_property
     def _template(self) -> ChainTemplate:
         return ChainTemplate(self.form, self.steps, self.inputs, self.diffuse)
+
+    @cached_property
+    def _shared(self) -> ChainDraws:
+        return ChainDraws.of_one(self._chain)
 
     @cached_property
     def _chain(self) -> ScalarChain:
@@ -138,17 +143,18 @@ class SeriesProblem:
         """Prior rate of the common scale, or the scale itself."""
         return 1.0 if self.scales else RATE
 
-    def log_likelihood(self, theta: Array) -> tuple[float, Array]:
-        """Return ln p(y | θ), the common scale integrated out, and its slope."""
-        variances = self.variances(theta)
-        score = score_scalar(self.chain(theta), variances, self.y)
-        done = score.filtered
-        value = log_marginal(done, self.shape)
-        weight = (
-            1.0 if self.scales else (SHAPE + 0.5 * done.n_observed) / (RATE + 0.5 * done.quadratic)
-        )
-        slope = self._slope(variances, len(theta), 0.5 * (weight * score.fit - score.complexity))
-        return value, self._with_shapes(theta, value, slope, lambda d: log_marginal(d, self.shape))
+    def log_likelihoods(self, thetas: Array) -> Array:
+        """Return ln p(y | θ) of several θ, (S,), the common scale integrated out unless it is known."""
+        chains, variances = self.chains(thetas), self.variances(thetas)
+        done = filter_draws(chains, variances, self.y, *chains.first_states(variances))
+        seen = ~np.isnan(self.y)
+        count = int(seen.sum())
+        value = -0.5 * (count * LOG_2PI + np.log(done.spreads[:, seen]).sum(axis=1))
+        if self.scales:
+            return value - 0.5 * done.quadratics
+        after = SHAPE + 0.5 * count
+        value += special.gammaln(after) - special.gammaln(SHAPE) + SHAPE * np.log(RATE)
+        return value - after * np.log(RATE + 0.5 * done.quadratics)
 
     def profile_likelihood(self, theta: Array) -> tuple[float, Array]:
         """Return the largest log-likelihood over common scales, and its slope."""
@@ -158,7 +164,7 @@ class SeriesProblem:
         weight = 1.0 / self.best_scale(done)
         slope = self._slope(variances, len(theta), 0.5 * (weight * score.fit - score.complexity))
         value = self._profile(done)
-        return value, self._with_shapes(theta, value, slope, self._profile)
+        return value, self._with_shapes(theta, value, slope)
 
     def best_scale(self, done: FilteredSeries) -> float:
         """Return the most likely common scale σ²: q/(n − d) where d start values have no prior."""
@@ -188,23 +194,13 @@ class SeriesProblem:
             made[: self.n_ratios] = (towards - shares * towards.sum())[1:]
         return made
 
-    def _with_shapes(self, theta: Array, value: float, slope: Array, value_of: Any) -> Array:
+    def _with_shapes(self, theta: Array, value: float, slope: Array) -> Array:
         """Add slopes in the numbers that are no scales, by differences."""
         for k in range(self.n_ratios, len(theta)):
             near = theta.copy()
             near[k] += _STEP
-            slope[k] = (value_of(self.filter(near)) - value) / _STEP
+            slope[k] = (self._profile(self.filter(near)) - value) / _STEP
         return slope
-
-
-def log_marginal(done: FilteredSeries, shape: float) -> float:
-    """Return ln p(y | θ), the common scale integrated out unless it is known."""
-    if shape == KNOWN_SCALE:
-        return done.log_likelihood
-    after = shape + 0.5 * done.n_observed
-    value = -0.5 * (done.n_observed * LOG_2PI + done.log_volume)
-    value += special.gammaln(after) - special.gammaln(shape)
-    return float(value + shape * np.log(RATE) - after * np.log(RATE + 0.5 * done.quadratic))
 
 
 def running_log_prob(

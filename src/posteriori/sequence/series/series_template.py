@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.series.scalar_chain import Entries, ScalarChain
+from posteriori.inference.series.scalar_draws import ChainDraws, plan_moves
 from posteriori.numerics.types import Array, IntArray
 from posteriori.sequence.series.series_form import SeriesForm, join_parts
 from posteriori.sequence.series.series_parts import SeriesPart
@@ -26,7 +27,7 @@ class _Block(NamedTuple):
 
     def put(self, weights: Array, matrices: Array) -> None:
         """Write them into the weights of all."""
-        weights[:, self.here] = matrices[:, self.rows, self.columns]
+        weights[..., self.here] = matrices[..., self.rows, self.columns]
 
 
 class _Place(NamedTuple):
@@ -59,25 +60,37 @@ class ChainTemplate:
         shaped = slice(begun, len(parts) - bool(form.n_inputs))
         first = places[:1] if form.trend == "damped" else []  # other trends have no shape
         self._places = [*first, *places[shaped]]
+        weights = self._weights_at(np.stack([usual, usual + _ODD]))
+        self._moves = plan_moves(self._chain, weights[0])
 
     def at(self, shape: Array) -> ScalarChain:
         """Return the chain for real numbers ``shape``."""
+        chain, draws = self._chain, self.at_all(shape[None])
+        return chain._replace(
+            transition=chain.transition._replace(weights=draws.transitions[0]),
+            noise=chain.noise._replace(weights=draws.noises[0]),
+            start=chain.start._replace(weights=draws.starts[0]),
+        )
+
+    def at_all(self, shapes: Array) -> ChainDraws:
+        """Return the chains for S rows of real numbers."""
+        return ChainDraws(self._chain, self._moves, *self._weights_at(shapes))
+
+    def _weights_at(self, shapes: Array) -> tuple[Array, Array, Array]:
+        """Return weights of transitions, noises and starts, each with an axis of S in front."""
         chain = self._chain
         transition, noise, start = (
-            np.array(entries.weights) for entries in (chain.transition, chain.noise, chain.start)
+            np.tile(entries.weights, (len(shapes), 1, 1))
+            for entries in (chain.transition, chain.noise, chain.start)
         )
-        parts = self._form.shaped_parts(self._shapes, shape, self._steps)
+        parts = self._form.shaped_parts(self._shapes, shapes, self._steps)
         for part, place in zip(parts, self._places, strict=True):
             place.transition.put(transition, part.transition)
             for name, block in place.noises.items():
                 block.put(noise, part.noises[name])
             if part.proper:
-                place.begun.put(start, part.initial_cov[None])
-        return chain._replace(
-            transition=chain.transition._replace(weights=transition),
-            noise=chain.noise._replace(weights=noise),
-            start=chain.start._replace(weights=start),
-        )
+                place.begun.put(start, part.initial_cov[..., None, :, :])
+        return transition, noise, start
 
 
 def _places_of(

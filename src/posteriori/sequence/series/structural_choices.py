@@ -44,7 +44,7 @@ def choose_harmonics(
             tried = form._replace(seasons=seasons)
             problem = make_problem(tried, rows, given)
             begin = problem.prior.mean if start is None else start
-            peak = climb_to_peak(problem.log_likelihood, problem.prior, begin)
+            peak = climb_to_peak(problem.log_likelihoods, problem.prior, begin)
             if peak.log_integral <= best:
                 break
             best, start, form = peak.log_integral, peak.at, tried

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from posteriori.inference.processes.additive.additive_process import (
+    _curve_roots,
     add_up,
     additive_kernel,
     column_kernels,
@@ -13,6 +14,7 @@ from posteriori.inference.processes.additive.additive_process import (
 )
 from posteriori.inference.processes.additive.curve_features import make_features
 from posteriori.inference.processes.process_rows import merge_rows
+from posteriori.kernels import RBF
 from tests.inference.processes.dense_oracle import slopes
 
 
@@ -136,3 +138,11 @@ class TestFeatures:
         z = np.array([[0.3, 1.0, -2.0]])
         assert first(z)[0, 0] == pytest.approx(0.7 + 0.3 * 0.3**2)
         assert second(z)[0, 0] == pytest.approx(0.3)
+
+
+def test_roots_of_curves_need_no_jitter():
+    """Curves of two sizes, one so long that its points have one value: RRᵀ is the covariance to rounding."""
+    short, long = np.linspace(-1.0, 1.0, 5)[:, None], np.linspace(-1.0, 1.0, 7)[:, None]
+    covs = [3.0 * RBF(0.7)(short), 1e-8 * RBF(1e3)(long), RBF(0.2)(long), RBF(1e6)(short)]
+    for cov, root in zip(covs, _curve_roots(covs), strict=True):
+        np.testing.assert_allclose(root @ root.T, cov, atol=1e-14 * cov.max())

@@ -18,6 +18,7 @@ CHAINS = {
     "power": (0.5 * Matern(nu=1.5, scale=2.0) + Constant(0.3)) ** 2 + White(0.1),
     "polynomials": Matern(nu=1.5, scale=0.8) + 0.2 * Polynomial(2, offset=0.7) + White(0.1),
     "growing": 0.5 * Linear() * Matern(nu=1.5, scale=2.0) + Matern(nu=0.5) + White(0.1),
+    "growing alone": 0.5 * Linear() * Matern(nu=1.5, scale=2.0) + White(0.1),
     "wave that fades": Cosine(1.7) * Matern(nu=1.5, scale=3.0) + White(0.1),
     "noise that grows": Matern(nu=1.5) + 0.1 * Linear() * White(1.0) + White(0.05),
     "noise of a square": (Matern(nu=0.5) + White(0.2)) * (0.5 * Linear() + White(0.3)) + White(0.1),

@@ -59,6 +59,17 @@ def test_all_points_are_a_mode_of_the_joint_density() -> None:
             assert m.log_joint({**data, **moved}) < height + 1e-12
 
 
+def test_a_point_alone_is_the_mode_at_its_height() -> None:
+    y = 2.0 + noise(6)
+    m = Model()
+    m.mu = Normal(1.0, variance=4.0)
+    m.y = Normal(m.mu, variance=0.5).iid("n")
+    post = m.infer(y=y, algorithm="vmp", form={"mu": "point"})
+    mode = (1.0 / 4.0 + y.sum() / 0.5) / (1.0 / 4.0 + len(y) / 0.5)
+    assert_allclose(post.mu.mean, mode, rtol=1e-12)
+    assert_allclose(float(post.log_evidence), m.log_joint(mu=mode, y=y), rtol=1e-12)
+
+
 def test_points_for_variances_are_the_best_evidence() -> None:
     """A point for τ with everything else exact: the maximum of evidence times prior."""
     m, data = by_name("eight_schools")

@@ -146,7 +146,7 @@ def on_grid(logs: np.ndarray, step: float) -> tuple[np.ndarray, float]:
 def test_mean_and_scale(prior: Any) -> None:
     """q(μ) is normal, q(σ) a density on a fine grid of ln σ, in turn until nothing changes."""
     y = 3.0 + 0.8 * noise(9, seed=2)
-    u = np.linspace(-6.0, 12.0, 40_001)
+    u = np.linspace(-6.0, 12.0, 4001)
     s, step, n = np.exp(u), u[1] - u[0], len(y)
     with np.errstate(divide="ignore"):
         log_prior = np.asarray(prior.log_prob(s)) + u
@@ -177,14 +177,14 @@ def test_mean_and_scale(prior: Any) -> None:
 def test_shape_and_rate_of_gamma_data() -> None:
     """q(r) is gamma, q(a) ∝ p(a) exp(n a E[ln r] + a Σ ln x − n ln Γ(a))."""
     x = np.random.default_rng(3).gamma(2.5, 0.5, 30)
-    u = np.linspace(-8.0, 6.0, 40_001)
+    u = np.linspace(-8.0, 6.0, 4001)
     a, step, n = np.exp(u), u[1] - u[0], len(x)
-    log_prior = np.asarray(HalfNormal(5.0).log_prob(a)) + u
+    log_prior = np.asarray(HalfNormal(5.0).log_prob(a)) + u - n * special.gammaln(a)
     expected = 1.0
     for _ in range(3000):
         shape, rate = 2.0 + n * expected, 1.0 + x.sum()
         logs = special.digamma(shape) - np.log(rate)
-        q, _ = on_grid(log_prior + a * (n * logs + np.log(x).sum()) - n * special.gammaln(a), step)
+        q, _ = on_grid(log_prior + a * (n * logs + np.log(x).sum()), step)
         expected = q @ a
     m = Model()
     m.a = HalfNormal(5.0)

@@ -7,22 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-from posteriori.analysis.report.figures import number_ticks
+from posteriori.analysis.report.figures import DASHES, level_line
+from posteriori.drawing.charts.chart import BROAD, Axis, Chart
+from posteriori.drawing.charts.date_ticks import date_ticks, days_of
+from posteriori.drawing.charts.marks import Band, Curve, Dots, Mark, Segments, histogram
+from posteriori.drawing.charts.ticks import round_ticks, whole_ticks
+from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
-from posteriori.plotting.page_figures import (
-    BROAD,
-    FIRST,
-    INK,
-    MUTED,
-    SECOND,
-    SMALL,
-    render_svg,
-    short_text,
-)
-from posteriori.plotting.parts.frame import place_legend
 
 __all__ = [
     "autocorrelation",
@@ -35,13 +27,16 @@ __all__ = [
 ]
 
 #: Width and height of figures over time.
-_LONG = (BROAD + 3.4, 2.9)
+_LONG = (BROAD + 245.0, 209.0)
+#: Ticks of dates, at most.
+_MOST_DATES = 7
 #: Steps of one figure; a longer series is thinned.
 _MOST_POINTS = 2000
+#: How strongly intervals are painted, the widest first.
+_SHADES = (0.18, 0.32, 0.4)
 
 
 def draw_fan(
-    name: str,
     label: str,
     times: Any,
     values: Array,
@@ -54,8 +49,6 @@ def draw_fan(
 
     Parameters
     ----------
-    name : str
-        Of the figure, among those of the page.
     label : str
         Of the values.
     times, values : (T,)
@@ -67,63 +60,48 @@ def draw_fan(
     actual : (H,), optional
         What came at these steps, where that is known.
     """
-
-    def paint(axes: Axes) -> None:
-        step = max(1, len(values) // _MOST_POINTS)
-        axes.plot(times[::step], values[::step], color=INK, lw=1.1)
-        for shade, m in zip((0.18, 0.32, 0.4), sorted(mass, reverse=True), strict=False):
-            ends = [frame[f"{end}_{100 * m:g}"] for end in ("lower", "upper")]
-            axes.fill_between(later, *ends, color=FIRST, alpha=shade, lw=0, label=f"{100 * m:g} %")
-        axes.plot(later, frame["median"], color=FIRST, lw=1.8, label="median")
-        if actual is not None and len(actual):
-            axes.plot(later, actual, color=SECOND, lw=1.5, label="what came")
-        _time_axis(axes, times)
-        axes.set_ylabel(short_text(label, 26))
-        place_legend(axes, above=True)
-
-    return render_svg(name, f"{label} and its forecast", paint, _LONG)
+    step, ahead = max(1, len(values) // _MOST_POINTS), _places(later)
+    marks: list[Mark] = [Curve(_places(times)[::step], values[::step], "ink", 1.1)]
+    for shade, m in zip(_SHADES, sorted(mass, reverse=True), strict=False):
+        low, high = (frame[f"{end}_{100 * m:g}"].to_numpy() for end in ("lower", "upper"))
+        marks.append(Band(ahead, low, high, opacity=shade, label=f"{100 * m:g} %"))
+    marks.append(Curve(ahead, frame["median"].to_numpy(), width=1.8, label="median"))
+    if actual is not None and len(actual):
+        marks.append(Curve(ahead, actual, "second", 1.5, label="what came"))
+    up = Axis(short_text(label, 26), grid=True)
+    return Chart(f"{label} and its forecast", marks, _time_axis(times), up, _LONG).svg()
 
 
-def draw_part(name: str, label: str, times: Any, part: pd.DataFrame) -> str:
+def draw_part(label: str, times: Any, part: pd.DataFrame) -> str:
     """Draw a smoothed part with its band; the columns of ``part`` are mean, lower and upper end."""
-
-    def paint(axes: Axes) -> None:
-        step = max(1, len(part) // _MOST_POINTS)
-        mean, low, high = (part.iloc[::step, k] for k in range(3))
-        axes.fill_between(times[::step], low, high, color=FIRST, alpha=0.25, lw=0)
-        axes.plot(times[::step], mean, color=FIRST, lw=1.5)
-        _time_axis(axes, times)
-        axes.set_ylabel(short_text(label, 20))
-
-    return render_svg(name, label, paint, (_LONG[0], 1.9))
+    step = max(1, len(part) // _MOST_POINTS)
+    mean, low, high = (part.iloc[::step, k].to_numpy() for k in range(3))
+    places = _places(times)[::step]
+    marks: list[Mark] = [Band(places, low, high, opacity=0.25), Curve(places, mean, width=1.5)]
+    up = Axis(short_text(label, 20), grid=True)
+    return Chart(label, marks, _time_axis(times), up, (_LONG[0], 137.0)).svg()
 
 
 def draw_errors(errors: Mapping[str, Array], steps: Array, unit: str) -> str:
     """Draw mean absolute errors by how far ahead, a line for each model."""
-
-    def paint(axes: Axes) -> None:
-        for (name, line), color, dash in zip(
-            errors.items(), (FIRST, MUTED), ("o-", "s--"), strict=False
-        ):
-            axes.plot(steps, line, dash, color=color, ms=4, lw=1.6, label=short_text(name, 30))
-        number_ticks(axes)
-        axes.set(xlabel=f"{unit} ahead", ylabel="mean absolute error")
-        axes.set_ylim(bottom=0.0)
-        place_legend(axes, above=True)
-
-    return render_svg("errors", "Error by step ahead", paint, SMALL)
+    marks: list[Mark] = []
+    for (name, line), color, dashes in zip(
+        errors.items(), ("first", "muted"), DASHES, strict=False
+    ):
+        marks += [
+            Curve(steps, line, color, 1.6, dashes, label=short_text(name, 30)),
+            Dots(steps, line, color, 2.0),
+        ]
+    axes = Axis(f"{unit} ahead", ticks=whole_ticks), Axis("mean absolute error", low=0.0, grid=True)
+    return Chart("Error by step ahead", marks, *axes).svg()
 
 
 def draw_forecast_levels(levels: Array) -> str:
     """Draw how many values lie at which level of their forecasts: even where these are calibrated."""
-
-    def paint(axes: Axes) -> None:
-        bins = np.linspace(0.0, 1.0, 11).tolist()
-        axes.hist(levels, bins=bins, color=FIRST, alpha=0.75)
-        axes.axhline(len(levels) / 10.0, color=SECOND, ls="--", lw=1.3)
-        axes.set(xlabel="level in the forecast", ylabel="values", xlim=(0.0, 1.0))
-
-    return render_svg("levels", "Levels of values in their forecasts", paint, SMALL)
+    bars = histogram(levels, (0.0, 1.0), 10, opacity=0.75)
+    expected = level_line(len(levels) / 10.0, "second", 1.3, "6 3")
+    axes = Axis("level in the forecast", 0.0, 1.0), Axis("values", low=0.0, grid=True)
+    return Chart("Levels of values in their forecasts", [bars, expected], *axes).svg()
 
 
 def autocorrelation(residuals: Array, most: int) -> Array:
@@ -137,45 +115,46 @@ def autocorrelation(residuals: Array, most: int) -> Array:
 
 def draw_autocorrelation(residuals: Array, most: int) -> str:
     """Draw the autocorrelation of residuals, with the band that independent ones stay within."""
-
-    def paint(axes: Axes) -> None:
-        found = autocorrelation(residuals, most)
-        band = 1.96 / np.sqrt(max((~np.isnan(residuals)).sum(), 1))
-        lags = np.arange(1, most + 1)
-        axes.axhspan(-band, band, color=MUTED, alpha=0.2, lw=0)
-        axes.vlines(lags, 0.0, found, color=FIRST, lw=2)
-        axes.plot(lags, found, "o", color=FIRST, ms=4)
-        axes.axhline(0.0, color=MUTED, lw=0.8)
-        wide = max(0.5, 1.15 * float(np.abs(found).max()))
-        axes.set(xlabel="steps between", ylabel="correlation", ylim=(-wide, wide))
-
-    return render_svg("autocorrelation", "Autocorrelation of residuals", paint, SMALL)
+    found = autocorrelation(residuals, most)
+    band = 1.96 / np.sqrt(max((~np.isnan(residuals)).sum(), 1))
+    lags = np.arange(1, most + 1)
+    marks: list[Mark] = [
+        Band([-np.inf, np.inf], -band, band, "muted", 0.2),
+        Segments((lags, lags), (np.zeros(most), found), width=2.0),
+        Dots(lags, found, radius=2.0),
+        level_line(0.0, "muted", 0.8),
+    ]
+    wide = max(0.5, 1.15 * float(np.abs(found).max()))
+    axes = Axis("steps between", ticks=whole_ticks), Axis("correlation", -wide, wide, grid=True)
+    return Chart("Autocorrelation of residuals", marks, *axes).svg()
 
 
 def draw_surprises(times: Any, residuals: pd.DataFrame, limit: float) -> str:
     """Draw standardised outliers and shifts of the level over time."""
-
-    def paint(axes: Axes) -> None:
-        for column, color, mark in (("outlier", FIRST, "o"), ("shift", SECOND, "s")):
-            line = residuals[column].to_numpy()
-            if np.isnan(line).all():
-                continue
-            axes.plot(times, line, mark, color=color, ms=2.6, alpha=0.8, label=f"{column}s")
-        for side in (-limit, limit):
-            axes.axhline(side, color=MUTED, ls="--", lw=1.0)
-        _time_axis(axes, times)
-        axes.set_ylabel("standard deviations")
-        place_legend(axes, above=True)
-
-    return render_svg("surprises", "Outliers and shifts of the level", paint, (_LONG[0], 2.3))
+    marks: list[Mark] = []
+    for column, color, hollow in (("outlier", "first", False), ("shift", "second", True)):
+        line = residuals[column].to_numpy()
+        if not np.isnan(line).all():
+            marks.append(Dots(_places(times), line, color, 1.6, 0.8, hollow, f"{column}s"))
+    marks += [level_line(side, "muted", 1.0, "4 3") for side in (-limit, limit)]
+    up = Axis("standard deviations", grid=True)
+    size = (_LONG[0], 166.0)
+    return Chart("Outliers and shifts of the level", marks, _time_axis(times), up, size).svg()
 
 
-def _time_axis(axes: Axes, times: Any) -> None:
-    """Write numbers as the page does, and dates in short."""
-    number_ticks(axes)
+def _places(times: Any) -> Array:
+    """Return times as numbers: dates as days."""
     if isinstance(times, pd.DatetimeIndex):
-        locator = AutoDateLocator(maxticks=7)
-        axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-    else:
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        return days_of(times.tz_localize(None).to_numpy())
+    return np.asarray(times, dtype=np.float64)
+
+
+def _time_axis(times: Any) -> Axis:
+    """Write dates in short, and other times as plain numbers."""
+    dated = isinstance(times, pd.DatetimeIndex)
+    return Axis(most=_MOST_DATES, ticks=date_ticks if dated else _plain_ticks)
+
+
+def _plain_ticks(low: float, high: float, most: int) -> tuple[Array, list[str]]:
+    places = round_ticks(low, high, most)
+    return places, [f"{place:g}" for place in places]

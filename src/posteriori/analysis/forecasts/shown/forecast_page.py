@@ -84,14 +84,14 @@ def _lede(found: Forecast) -> str:
     return f"{ahead} ahead from {known}; {models} compared {by}."
 
 
-def fan_of(found: Forecast, name: str = "fan") -> str:
+def fan_of(found: Forecast) -> str:
     """Return the figure of history and forecast."""
     rows, later = found.prepared.problem.rows, found.prepared.later
     times = rows.clock.times(rows.positions)
     label, mass = found.dated.value.name, found.options.mass
     shown = slice(-max(_SHOWN * len(later.times), _LEAST_SHOWN), None)
     past, ahead = (times[shown], rows.y[shown]), (found.frame, later.times, mass)
-    return figure(draw_fan(name, label, *past, *ahead, found.prepared.actual), long=True)
+    return figure(draw_fan(label, *past, *ahead, found.prepared.actual), long=True)
 
 
 def interval_table(found: Forecast) -> str:
@@ -158,8 +158,8 @@ def _parts(found: Forecast) -> str:
     times = rows.clock.times(rows.positions)
     names = [name for name in components if not name.endswith(("_lower", "_upper"))]
     drawn = [
-        draw_part(f"part-{k}", name, times, components[[name, f"{name}_lower", f"{name}_upper"]])
-        for k, name in enumerate(names)
+        draw_part(name, times, components[[name, f"{name}_lower", f"{name}_upper"]])
+        for name in names
         if name != "fit"
     ]
     model = found.outcomes[found.components_of].model[-1]

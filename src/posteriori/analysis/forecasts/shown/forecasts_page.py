@@ -37,8 +37,8 @@ def make_forecasts_page(found: Forecasts, title: str, loading: str = "") -> str:
     """
     first = list(found.series.items())[:_MOST_SERIES]
     drawn = "".join(
-        f"<h3>{escape(name)}</h3>{paragraph(one.verdict)}{fan_of(one, f'fan-{k}')}{interval_table(one)}"
-        for k, (name, one) in enumerate(first)
+        f"<h3>{escape(name)}</h3>{paragraph(one.verdict)}{fan_of(one)}{interval_table(one)}"
+        for name, one in first
     )
     more = len(found.series) - len(first)
     rest = paragraph(f"And {counted(more, 'more series', 'more series')}.") if more > 0 else ""

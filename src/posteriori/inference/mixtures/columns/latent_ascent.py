@@ -22,6 +22,7 @@ from posteriori.inference.mixtures.feature_pass import (
     MixturePass,
     pass_over_rows,
     read_blocks_of_rows,
+    remember_features,
 )
 from posteriori.inference.mixtures.normal_beliefs import weight_terms
 from posteriori.numerics.types import Array
@@ -122,10 +123,11 @@ def look_by_features(
     model: LatentModel, weights: WeightLaw, x: Array, frequency: Array | None
 ) -> Callable[[Array], MixturePass]:
     """Return the function from sums to what rows say under them, with the whole objective."""
+    features = remember_features(model, x)
 
     def look(sums: Array) -> MixturePass:
         theta, bonus = linear_scores(model, weights, sums)
-        found = pass_over_rows(model, theta, x, frequency)
+        found = pass_over_rows(features, theta, x, frequency)
         return found._replace(log_likelihood=found.log_likelihood + bonus)
 
     return look

@@ -27,7 +27,7 @@ from posteriori.kernels.inner_products import Linear, White
 from posteriori.kernels.kernel import Kernel, Sum, Traced
 from posteriori.kernels.radial import RBF
 from posteriori.numerics.blocks.block_sizes import rows_per_block
-from posteriori.numerics.linalg import cholesky_jittered, triangular_inverse
+from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -178,8 +178,8 @@ def _base(part: Kernel) -> Kernel:
 
 def _parameters(kernel: Kernel) -> tuple[float, float]:
     """Return the variances of slopes and of noise."""
-    lines, noise = np.exp(kernel.log_parameters[-2:])
-    return float(lines), float(noise)
+    lines, noise = (float(np.exp(part.log_parameters[0])) for part in kernel.parts[-2:])
+    return lines, noise
 
 
 def _prior_root(
@@ -188,11 +188,23 @@ def _prior_root(
     """Return R with RRᵀ the prior covariance of all weights."""
     size = len(features.shift) + 1
     root, first = np.zeros((size, size)), 0
-    for curve in curves:
-        end = first + len(curve.value)
-        root[first:end, first:end] = cholesky_jittered(curve.value).lower
+    for lower in _curve_roots([curve.value for curve in curves]):
+        end = first + len(lower)
+        root[first:end, first:end] = lower
         first = end
     places = np.arange(first, size - 1)
     root[places, places] = np.sqrt(_parameters(kernel)[0])
     root[-1, -1] = sums.spread
     return root
+
+
+def _curve_roots(covs: list[Array]) -> list[Array]:
+    """Return a root of each covariance, VΛ^½, which may be singular; those of as many points together."""
+    roots: list[Array] = [np.zeros((0, 0))] * len(covs)
+    for size in {len(cov) for cov in covs}:
+        places = [i for i, cov in enumerate(covs) if len(cov) == size]
+        values, vectors = np.linalg.eigh(np.stack([covs[i] for i in places]))
+        made = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        for i, root in zip(places, made, strict=True):
+            roots[i] = root
+    return roots

@@ -1,0 +1,118 @@
+"""The ranking as it fills: live in a terminal, elsewhere as lines on standard error.
+
+Standard output has the ranking once, when it is whole, so that what reads it is not disturbed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from posteriori.analysis.fitting.running import Outcome
+from posteriori.analysis.report.ranking_so_far import score_of, table_so_far, verdict_so_far
+from posteriori.analysis.report.ranking_tables import fit_columns
+from posteriori.cli.counted_progress import counted_bar
+from posteriori.cli.output import PatientConsole, plain
+
+__all__ = ["told_outcomes"]
+
+#: From an outcome, the number of all candidates and the seconds that the rest may take.
+Hears = Callable[[Outcome, int, float], None]
+
+#: Lines of the window that are left to what is not the ranking: heading, verdict and bar.
+_OTHER_LINES = 10
+
+_TEXT = "comparing models"
+
+
+def told_outcomes(console: Console, *, times: bool) -> AbstractContextManager[Hears]:
+    """Return a context that yields what is to be called after every candidate.
+
+    Parameters
+    ----------
+    console : Console
+    times : bool
+        Whether the time of each candidate is printed and stays.
+    """
+    live = console.is_terminal and not console.is_dumb_terminal
+    return (_live if live else _in_lines)(console, times)
+
+
+@contextmanager
+def _live(console: Console, times: bool) -> Iterator[Hears]:
+    done: dict[str, Outcome] = {}
+    shown: list[Text] = []
+    first_verdict = False
+    bar, count = counted_bar(console, _TEXT)
+
+    def hear(outcome: Outcome, total: int, left: float) -> None:
+        nonlocal first_verdict
+        _keep(done, outcome)
+        first_verdict |= outcome.ends_quick
+        shown[:] = _ranking_lines(console, list(done.values()))
+        if first_verdict:
+            said = verdict_so_far(list(done.values()), total)
+            shown.append(Text(f"\n{plain(said)}", style="green"))
+        count(len(done), total, left)
+        if times:
+            _print_time(console, outcome)
+
+    def render() -> Group:
+        return Group(*shown, bar.get_renderable())
+
+    with Live(get_renderable=render, console=console, transient=True):
+        yield hear
+
+
+def _ranking_lines(console: Console, outcomes: list[Outcome]) -> list[Text]:
+    """Return as much of the ranking as the window holds, from the best on."""
+    lines, _ = fit_columns(*table_so_far(outcomes), console.width)
+    most = max(console.height - _OTHER_LINES, 3)
+    if len(lines) > most:
+        lines = [*lines[:most], f"… and {len(lines) - most} more"]
+    styles = ["dim", "bold", *[""] * len(lines)]
+    return [
+        Text(plain(line), style=style, no_wrap=True, overflow="crop")
+        for line, style in zip(lines, styles, strict=False)
+    ]
+
+
+@contextmanager
+def _in_lines(console: Console, times: bool) -> Iterator[Hears]:
+    done: dict[str, Outcome] = {}
+    aside = PatientConsole(stderr=True, highlight=False)
+
+    def tell(text: str) -> None:
+        aside.print(plain(text), markup=False, soft_wrap=True)
+
+    def hear(outcome: Outcome, total: int, left: float) -> None:
+        if _keep(done, outcome):
+            tell(f"  now on all {len(outcome.unseen.log_density):,} rows:")
+        took = f"{outcome.seconds:.2g} s"
+        more = f", about {left:.0f} s left" if left >= 1.0 else ""
+        said = f"{outcome.candidate.words}: score {score_of(outcome)} ({took}{more})"
+        tell(f"  {len(done)} of {total}  {said}")
+        if outcome.ends_quick:
+            tell(f"  {verdict_so_far(list(done.values()), total)}")
+        if times:
+            _print_time(console, outcome)
+
+    yield hear
+
+
+def _keep(done: dict[str, Outcome], outcome: Outcome) -> bool:
+    """Add an outcome; tell whether those of a sample of the rows have given way to those of all rows."""
+    rows = {len(o.unseen.log_density) for o in (*done.values(), outcome) if o.unseen is not None}
+    if anew := len(rows) > 1:
+        done.clear()
+    done[outcome.name] = outcome
+    return anew
+
+
+def _print_time(console: Console, outcome: Outcome) -> None:
+    mark = "failed" if outcome.failure else f"{outcome.seconds:.2g} s"
+    console.print(f"  {outcome.candidate.words}: {mark}", style="dim", markup=False)

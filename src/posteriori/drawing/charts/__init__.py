@@ -1,0 +1,1 @@
+"""Charts of numbers as light SVG: marks between two axes, whose colours follow the page."""
