@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from mmap import mmap
 
 from posteriori.analysis.warming.compiling_ahead import compiling_ahead
 from posteriori.numerics.machine_code.kernel_cache import listeners
@@ -26,12 +27,12 @@ def told_compilation(command: str) -> Iterator[None]:
 
     What is said appears above bars and tables that are drawn meanwhile.
     """
-    lock, said = threading.Lock(), list[str]()
+    lock, said = threading.Lock(), mmap(-1, 1)  # seen by copies of this process as well
 
-    def tell(name: str) -> None:
+    def tell(_: str) -> None:
         with lock:
-            if not said:
-                said.append(name)
+            if not said[0]:
+                said[0] = 1
                 about = _SECONDS.get(command, _OTHERS) * _slowness()
                 print(
                     f"compiling loops for this machine, once (about {about:.0f} s)", file=sys.stderr
