@@ -611,6 +611,7 @@ def test_random_state_is_a_parameter_of_constructors_and_rng_of_all_else():
 #: What is asked by ``hasattr`` or ``getattr`` with a default, and is no estimator.
 OTHER_THINGS = {
     "analysis/saved/object_tree.py": "slots of records",
+    "analysis/saved/stated_shapes.py": "annotations of classes",
     "analysis/fitting/preparation.py": "whether a transformer is fitted itself",
     "analysis/table/reading.py": "tables of other libraries",
     "cli/output.py": "streams of texts",

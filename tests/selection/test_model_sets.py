@@ -194,6 +194,14 @@ def test_stacking_reaches_the_maximum_whatever_the_models_say(seed):
     assert (p / (p @ w)[:, None]).mean(axis=0).max() - 1.0 < 1e-5
 
 
+def test_a_model_that_nothing_is_possible_under_has_no_weight():
+    logs = np.random.default_rng(0).normal(size=(50, 3))
+    logs[:, 1] -= 800.0  # nothing is left of it beside the others
+    found = stacking_weights(logs)
+    assert found[1] == 0.0
+    np.testing.assert_allclose(found[[0, 2]], stacking_weights(logs[:, [0, 2]]), atol=1e-6)
+
+
 def test_of_many_rows_some_tell_the_weights():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(120_000, 1)) * np.where(rng.random((120_000, 1)) < 0.3, 3.0, 1.0)

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["in_halves", "run_beside", "share_rows", "thread_count", "without_blas_threads"]
+__all__ = [
+    "in_halves",
+    "processor_count",
+    "run_beside",
+    "share_rows",
+    "thread_count",
+    "without_blas_threads",
+]
 
 
 def thread_count() -> int:
@@ -22,6 +29,11 @@ def thread_count() -> int:
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     if asked.isdigit() and int(asked) > 0:
         return int(asked)
+    return processor_count()
+
+
+def processor_count() -> int:
+    """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -32,8 +32,8 @@ _LIMITS = (np.inf, 2.0, 1.0)
 #: Nats per row that are not worth a further step of the search for weights, and most steps of it.
 _SURPLUS, _MOST_STEPS = 1e-11, 1000
 
-#: A weight that is as good as none; what is added to curvatures, as models may say nearly the same.
-_NEARLY_0, _RIDGE = 1e-8, 1e-3
+#: A weight that is as good as none; what is added to curvatures, as models may say nearly the same, or nothing.
+_NEARLY_0, _RIDGE, _LEAST = 1e-8, 1e-3, 1e-12
 
 #: How often a step is halved, and the share of what its slope promises that it must gain.
 _HALVINGS, _ENOUGH = 30, 1e-4
@@ -96,7 +96,8 @@ def _newton_step(p: Array, w: Array) -> tuple[Array, Array]:
     free = (w > _NEARLY_0) | (slope > 0.0)
     part = ratios[:, free]
     curvature = part.T @ part / len(p)
-    curvature[np.diag_indices_from(curvature)] *= 1.0 + _RIDGE
+    diagonal = np.einsum("ii->i", curvature)
+    diagonal += _RIDGE * diagonal + _LEAST
     step = np.where(free, 0.0, -w)
     step[free] = np.linalg.solve(curvature, slope[free])
     return slope, step

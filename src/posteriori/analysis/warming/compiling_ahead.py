@@ -19,6 +19,7 @@ from posteriori.analysis.warming.recipes import NEEDED, RECIPES, follow
 from posteriori.numerics.compilation import STAYS_PLAIN
 from posteriori.numerics.machine_code.claims import give_up_all
 from posteriori.numerics.machine_code.kernel_cache import cache_folder, listeners, writing
+from posteriori.numerics.threads import processor_count
 
 __all__ = ["compiling_ahead", "note_done", "work_ahead"]
 
@@ -73,19 +74,13 @@ def note_done(command: str) -> None:
 
 
 def _is_worth_it(command: str) -> bool:
-    if command not in NEEDED or STAYS_PLAIN or _processors() < 2:
+    if command not in NEEDED or STAYS_PLAIN or processor_count() < 2:
         return False
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)
     except OSError:
         return False
     return os.access(cache_folder(), os.W_OK) and not _note(command).exists()
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _note(command: str) -> Path:

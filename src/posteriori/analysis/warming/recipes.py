@@ -55,7 +55,7 @@ def _fit_all(task: str, rooms: tuple[str, ...], targets: tuple[Array, ...]) -> N
 def _fit(candidate: Candidate, y: Array) -> None:
     x = _inputs()
     model = candidate.make().fit(x, y)
-    if hasattr(model, "predict_proba"):
+    if candidate.task == "classification":
         model.predict_proba(x)
     else:
         model.predict_dist(x).interval(0.9)
