@@ -34,7 +34,7 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-@pytest.mark.skipif(ahead._processors() < 2, reason="there is no processor for it")
+@pytest.mark.skipif(ahead.processor_count() < 2, reason="there is no processor for it")
 def test_the_process_ends_with_its_parent(tmp_path):
     surroundings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     call = [sys.executable, "-c", _PARENT]
@@ -53,7 +53,7 @@ def test_the_process_ends_with_its_parent(tmp_path):
 def cold(tmp_path, monkeypatch):
     """A folder without machine code on two processors: there, compiling ahead is worth it."""
     monkeypatch.setattr(ahead, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(ahead, "_processors", lambda: 2)
+    monkeypatch.setattr(ahead, "processor_count", lambda: 2)
     assert ahead._is_worth_it("compare")
     return tmp_path
 
@@ -65,7 +65,7 @@ def test_what_is_done_is_not_done_again(cold):
 
 
 def test_one_processor_is_left_to_the_command(cold, monkeypatch):
-    monkeypatch.setattr(ahead, "_processors", lambda: 1)
+    monkeypatch.setattr(ahead, "processor_count", lambda: 1)
     assert not ahead._is_worth_it("compare")
 
 
