@@ -108,7 +108,6 @@ REGRESSION: tuple[Candidate, ...] = (
         most_inputs=40,
         fewest_rows=1_001,  # up to there all rows tell it
         most_rows=20_000,
-        thorough=True,
         title="one smooth function (sparse process)",
     ),
     Candidate(
@@ -206,6 +205,5 @@ REGRESSION: tuple[Candidate, ...] = (
         15.0,
         encoding="mixed",
         targets="counts",
-        thorough=True,
     ),
 )
