@@ -55,19 +55,19 @@ def compare_numbers() -> None:
     from posteriori.analysis import analyze
     from posteriori.cli.demo import load_demo
 
-    analyze(load_demo(), "progression").html()
+    analyze(load_demo(), "progression", jobs=1).html()
 
 
 def compare_classes() -> None:
     from posteriori.analysis import analyze
 
-    analyze(make_penguins(), "species").html()
+    analyze(make_penguins(), "species", jobs=1).html()
 
 
 def describe_table() -> None:
     from posteriori.analysis import analyze
 
-    analyze(make_penguins(), task="density").html()
+    analyze(make_penguins(), task="density", jobs=1).html()
 
 
 def find_groups() -> None:

@@ -55,6 +55,18 @@ def rows(seed=0, n=200):
     return X, np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_t(5, size=n)
 
 
+def test_threads_change_nothing(monkeypatch):
+    """With many rows they divide slopes, sums and the steps of leaves."""
+    X, y = rows(n=21_000)
+    answers = []
+    for threads in ("1", "2"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        model = GradientBoostingRegressor("student", 5, 0.3, n_members=1, random_state=0)
+        answers.append(model.fit(X, y).predict(X))
+    np.testing.assert_allclose(answers[1], answers[0], rtol=1e-12)
+    assert np.std(y - answers[0]) < 0.9 * np.std(y)
+
+
 # -- slopes and information ----------------------------------------------------------------------
 
 ALL = np.arange(6, dtype=np.int32)

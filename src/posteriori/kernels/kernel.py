@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, reduce
+from functools import reduce
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -272,7 +272,7 @@ class Kernel:
         values = [np.ravel(getattr(self, name)) for name in self._learned]
         return np.log(np.concatenate([np.zeros(0), *values]))
 
-    @cached_property
+    @property
     def _n_learned(self) -> int:
         """How many parameters are learned."""
         if self.parts:
@@ -288,9 +288,7 @@ class Kernel:
             logs = logs[old.size :]
         if not all(np.isfinite(value).all() and np.all(value > 0.0) for value in changed.values()):
             return replace(self, **changed)  # type: ignore[type-var]  # which says what is wrong
-        made = object.__new__(
-            type(self)
-        )  # a search makes thousands: what e^x is need not be checked
+        made = object.__new__(type(self))  # a search makes thousands: e^x needs no check
         for own in fields(self):  # type: ignore[arg-type]  # every kernel is a dataclass
             made.__dict__[own.name] = changed.get(own.name, getattr(self, own.name))
         return made

@@ -39,6 +39,9 @@ _ACTIVE = 1e-6  # an inequality below this counts as active when multipliers are
 #: Above this an inequality counts as strict.
 _STRICT = 1e-9
 
+#: About the length of the first step of a search, which knows no curvature yet.
+_FIRST_STEP = 0.1
+
 #: Newton steps at the end, at most.
 _POLISH_STEPS = 8
 
@@ -139,7 +142,8 @@ def stationary_point(
     x = np.array(real_vector("start", np.atleast_1d(start)))
     h, g = _stacked(equalities), _stacked(inequalities)
     slope = _slope_of(f, gradient)
-    sign = -1.0 if maximize else 1.0
+    size = float(np.linalg.norm(slope(x)))
+    unit = (-1.0 if maximize else 1.0) * (_FIRST_STEP / size if np.isfinite(size) and size else 1.0)
     constraints: list[Any] = [
         {"type": kind, "fun": c, "jac": lambda v, c=c: jacobian(c, v)}
         for kind, c in (("eq", h), ("ineq", g))
@@ -147,9 +151,9 @@ def stationary_point(
     ]
     minimize: Any = optimize.minimize  # its stubs know no function of an untyped array
     found = minimize(
-        lambda v: sign * float(f(v)),
+        lambda v: unit * float(f(v)),
         x,
-        jac=lambda v: sign * slope(v),
+        jac=lambda v: unit * slope(v),
         constraints=constraints,
         method="SLSQP",
         options={"ftol": 1e-14, "maxiter": 500},
