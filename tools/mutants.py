@@ -29,7 +29,7 @@ _NOTICED = {1, 2}
 #: … or none was asked for.
 _NO_TESTS = 5
 #: Seconds after which tests have noticed an error by never ending.
-_PATIENCE = 600
+_PATIENCE = 120
 
 
 class Mutant(NamedTuple):
