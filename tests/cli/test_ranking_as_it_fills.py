@@ -2,10 +2,12 @@
 
 import io
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from rich.console import Console
+from rich.live import Live
 from typer.testing import CliRunner
 
 from posteriori.analysis.fitting.running import Outcome
@@ -36,11 +38,14 @@ def shown_live(outcomes: list[Outcome], height: int = 40) -> tuple[str, str]:
     """Return all that was written to a terminal, and what stands there last while it is live."""
     file = io.StringIO()
     console = Console(file=file, force_terminal=True, color_system=None, width=80, height=height)
-    with told_outcomes(console, times=False) as hear:
+    with (
+        patch.object(Live, "start", autospec=True, side_effect=Live.start) as start,
+        told_outcomes(console, times=False) as hear,
+    ):
         for one in outcomes:
             hear(one, 4, 7.0)
         with console.capture() as captured:
-            console.print(console._live_stack[-1].get_renderable())
+            console.print(start.call_args.args[0].get_renderable())
     return file.getvalue(), captured.get()
 
 

@@ -140,7 +140,8 @@ def _share_values(tree: GrownTree, leaf_values: Callable[[Array], Array]) -> _Sh
     """Return the values of a tree's leaves, each once: most leaves of classes have one class only."""
     leaf = tree.trees.is_leaf
     places = np.zeros(len(leaf), dtype=np.int32)
-    values, places[leaf] = np.unique(leaf_values(tree.sums[leaf]), axis=0, return_inverse=True)
+    values, found = np.unique(leaf_values(tree.sums[leaf]), axis=0, return_inverse=True)
+    places[leaf] = found.ravel()  # a table of one column in NumPy 2.0
     return _Shared(places, values)
 
 
