@@ -310,7 +310,7 @@ def test_parameters_are_refused_in_words(options, words):
         (lambda x, y: (x, np.ones(10)), "at least two classes, got one class"),
         (lambda x, y: (np.where(x == 3, np.inf, x), y), "infinity"),
         (lambda x, y: (x, y, np.full(10, -1.0)), "[Nn]egative"),
-        (lambda x, y: (x, y, np.zeros(10)), "non-zero"),
+        (lambda x, y: (x, y, np.zeros(10)), "non-zero|0 everywhere"),
     ],
 )
 def test_rows_are_refused_in_words(change, words):
