@@ -64,6 +64,22 @@ def test_what_is_done_is_not_done_again(cold):
     assert ahead._is_worth_it("demo")
 
 
+def test_no_process_is_left_where_there_is_no_room_for_a_thread(cold, monkeypatch):
+    started, start = [], ahead._start
+    monkeypatch.setattr(
+        ahead, "_start", lambda command: started.append(start(command)) or started[0]
+    )
+
+    def fail(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", fail)
+    with pytest.raises(RuntimeError, match="new thread"), ahead.compiling_ahead("demo", print):
+        raise AssertionError("it has begun")
+    assert started[0].returncode is not None
+    assert started[0].stdout.closed
+
+
 def test_one_processor_is_left_to_the_command(cold, monkeypatch):
     monkeypatch.setattr(ahead, "processor_count", lambda: 1)
     assert not ahead._is_worth_it("compare")

@@ -41,7 +41,19 @@ def compiling_ahead(command: str, tell: Callable[[str], None]) -> Iterator[None]
     if not _is_worth_it(command):
         yield
         return
-    process = subprocess.Popen(
+    with _start(command) as process:
+        listener = threading.Thread(target=_pass_on, args=(process, tell), daemon=True)
+        try:
+            listener.start()
+            yield
+        finally:
+            _end(process)
+            if listener.ident is not None:  # it was started
+                listener.join()
+
+
+def _start(command: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
         [sys.executable, "-c", _CODE, command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -50,13 +62,6 @@ def compiling_ahead(command: str, tell: Callable[[str], None]) -> Iterator[None]
         start_new_session=True,  # Ctrl-C is for the process that asked
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     )
-    listener = threading.Thread(target=_pass_on, args=(process, tell), daemon=True)
-    listener.start()
-    try:
-        yield
-    finally:
-        _end(process)
-        listener.join()
 
 
 def work_ahead(command: str) -> None:
@@ -89,9 +94,8 @@ def _note(command: str) -> Path:
 
 def _pass_on(process: subprocess.Popen[str], tell: Callable[[str], None]) -> None:
     assert process.stdout is not None
-    with process.stdout as lines:
-        for line in lines:
-            tell(line.strip())
+    for line in process.stdout:
+        tell(line.strip())
 
 
 def _end(process: subprocess.Popen[str]) -> None:
