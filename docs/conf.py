@@ -26,6 +26,7 @@ extensions = [
     "house_map",
     "joint_attributes",
     "mathml",
+    "other_names",
     "page_plots",
     "plain_bars",
     "topics",

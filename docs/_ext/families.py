@@ -28,13 +28,16 @@ class Table(SphinxDirective):
         return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
 
     def link(self, family: type) -> addnodes.pending_xref:
-        name = family.__name__
+        return self.link_to(f"distributions.{family.__name__}")
+
+    def link_to(self, name: str) -> addnodes.pending_xref:
+        """Link to a public name of a room, which is shown without it."""
         return addnodes.pending_xref(
             "",
-            nodes.literal(text=name),
+            nodes.literal(text=name.rpartition(".")[2]),
             refdomain="py",
             reftype="obj",
-            reftarget=f"posteriori.distributions.{name}",
+            reftarget=f"posteriori.{name}",
             refexplicit=True,
             refwarn=False,
             refdoc=self.env.docname,

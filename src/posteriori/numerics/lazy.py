@@ -64,7 +64,7 @@ def load_on_use(
 
     def load(name: str) -> object:
         if name not in source_of:
-            known = _rooms_with(name, room, file) or _hint(name, public)
+            known = _rooms_with(name, room, file) or _elsewhere(name) or _hint(name, public)
             if _is_import(sys._getframe(1)):  # which would put words of its own in place of these
                 raise ImportError(f"cannot import name {name!r} from {room!r}{known}", name=room)
             raise AttributeError(f"module {room!r} has no attribute {name!r}{known}")
@@ -93,6 +93,16 @@ def _rooms_with(name: str, room: str, file: str) -> str:
     stubs = [] if name.startswith("__") else sorted(folder.glob("*/__init__.pyi"))
     found = [f"{package}.{stub.parent.name}" for stub in stubs if name in _read_stub(str(stub))]
     return f"; {' and '.join(found)} {'has' if len(found) == 1 else 'have'} it" if found else ""
+
+
+def _elsewhere(name: str) -> str:
+    """Name what does here what other libraries call so."""
+    if name.startswith("_"):
+        return ""
+    from posteriori.numerics.other_names import names_here
+
+    here = names_here(name)
+    return f"; here that is {' or '.join(here)}" if here else ""
 
 
 def _is_import(frame: FrameType) -> bool:
