@@ -249,7 +249,7 @@ def test_defects_are_told_in_a_line(table: Path, monkeypatch: pytest.MonkeyPatch
     def fail(*_: object, **__: object) -> None:
         raise TypeError("no\nsuch thing")
 
-    monkeypatch.setattr(import_module("posteriori.cli.compare"), "analyze", fail)
+    monkeypatch.setattr(import_module("posteriori.analysis.analyzing"), "analyze", fail)
     done = run("compare", table, "--target", "y")
     require_refusal(done, "TypeError: no such thing. This is a defect of posteriori")
 
@@ -265,7 +265,9 @@ def test_no_room_for_threads_is_no_defect(table: Path, monkeypatch: pytest.Monke
 def test_libraries_that_cannot_be_loaded_are_told_in_a_line(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "posteriori.cli.compare", None)  # as where memory is short
+    monkeypatch.setitem(
+        sys.modules, "posteriori.cli.running_tasks", None
+    )  # as where memory is short
     require_refusal(run("compare", table, "--target", "y"), "a library cannot be loaded")
 
 

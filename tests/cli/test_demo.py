@@ -1,8 +1,8 @@
 """The demonstration, end to end."""
 
 import re
-from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from posteriori import __version__
 from posteriori.cli import app
-from posteriori.cli.compare import Choices
+from posteriori.cli.demo import answer_task
 
 SOME = ("constant", "linear", "splines")
 
@@ -35,7 +35,12 @@ def demo(
     """The demonstration with some models, and in slow runs with all."""
     if request.param == "all":
         return request.getfixturevalue("whole")
-    with patch("posteriori.cli.demo.Choices", partial(Choices, models=SOME)):
+
+    def answer_some(*given: Any, **named: Any) -> None:
+        console, task, frame, options, places = given
+        answer_task(console, task, frame, {**options, "models": SOME}, places, **named)
+
+    with patch("posteriori.cli.demo.answer_task", answer_some):
         return run_demo(tmp_path_factory.mktemp("some"))
 
 

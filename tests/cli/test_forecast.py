@@ -8,7 +8,7 @@ from click.testing import Result
 from tests.analysis.forecasts.dated_tables import yearly
 from typer.testing import CliRunner
 
-from posteriori.cli import app, forecast as command
+from posteriori.cli import app
 
 
 def run(*arguments: object) -> Result:
@@ -96,16 +96,6 @@ def test_ctrl_c_ends_without_writing(
     assert done.exit_code == 130
     assert "walk" in done.output
     assert not (tmp_path / "f.csv").exists()
-
-
-def test_every_option_is_a_keyword() -> None:
-    """What the command is asked for can be asked for in Python by the same name."""
-    from inspect import signature
-
-    from posteriori import forecast
-
-    apart = {"data", "out", "html", "save", "max_rows"}
-    assert set(signature(command).parameters) - apart <= set(signature(forecast).parameters)
 
 
 def test_the_order_of_dates_is_an_option(tmp_path: Path) -> None:

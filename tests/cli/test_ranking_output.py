@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from posteriori.analysis import Analysis, analyze, save_model
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.cli import app
-from posteriori.cli.compare import print_analysis
+from posteriori.cli.running_tasks import print_result
 from posteriori.selection.comparison import Comparison, Row
 
 
@@ -28,7 +28,7 @@ def analysis() -> Analysis:
 def printed(analysis: Analysis, width: int, details: bool = False) -> list[str]:
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
-        print_analysis(console, analysis, details=details)
+        print_result(console, analysis, details=details)
     return captured.get().splitlines()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version
 from typing import Any, overload
 
@@ -12,12 +12,17 @@ from posteriori.analysis.fitting.findings import Findings, conclude
 from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.fitting.staged import run_in_stages
 from posteriori.analysis.fitting.table_problem import make_problem, read_target, suited_candidates
-from posteriori.analysis.report.html_pieces import framed
-from posteriori.analysis.report.ranking_tables import aligned, ranking_table
+from posteriori.analysis.report.ranking_tables import (
+    aligned,
+    ranked_data,
+    ranking_parts,
+    ranking_table,
+)
 from posteriori.analysis.report.verdict_words import verdict_of
 from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.analysis.table.reading import to_pandas
+from posteriori.analysis.tasks.contract import Page, Part, Table, TaskResult
 
 __all__ = ["Analysis", "analyze"]
 
@@ -25,7 +30,7 @@ __all__ = ["Analysis", "analyze"]
 _MOST_JOBS = 8
 
 
-class Analysis(Findings):
+class Analysis(Findings, TaskResult):
     """What a table says about models for one of its columns, with a report and models to keep.
 
     Attributes
@@ -79,22 +84,33 @@ class Analysis(Findings):
             self.target.kind,
         )
 
-    def html(self, title: str = "the table", loading: str = "") -> str:
-        """Return the report: one HTML page that needs no network.
+    @property
+    def model_words(self) -> str:
+        """What the model to act on is called where it is shown."""
+        return self.words(self.kept)
 
-        Parameters
-        ----------
-        title : str
-            What the data are called.
-        loading : str
-            Python code that makes ``table``, for those who want to repeat the analysis.
-        """
+    @property
+    def failure(self) -> str:
+        """Why no model was fitted; empty where one was."""
+        why = self.ranking.rows[0].failure
+        return f"no model was fitted: {why}" if why else ""
+
+    def printed(self, *, details: bool = False) -> Iterator[Part]:
+        return ranking_parts(self, details=details)
+
+    def page(self, title: str) -> Page:
         from posteriori.analysis.report.page import make_page
 
-        return make_page(self, title, loading)
+        return make_page(self, title)
 
-    def _repr_html_(self) -> str:
-        return framed(self.html())
+    def code(self, loading: str = "") -> str:
+        from posteriori.analysis.report.page_code import code_of
+
+        return code_of(self, loading)
+
+    def data(self) -> dict[str, Any]:
+        kept = {"target": self.target.column.name, "task": self.target.task, "kept": self.kept}
+        return {**kept, "rows": len(self.problem.y), **ranked_data(self)}
 
     def _facts(self, outcome: Outcome) -> dict[str, Any]:
         evidence = outcome.evidence
@@ -118,7 +134,7 @@ class Analysis(Findings):
 
 @overload
 def analyze(
-    table: Any,
+    table: Table,
     target: str,
     *,
     task: str = ...,
@@ -134,7 +150,7 @@ def analyze(
 ) -> Analysis: ...
 @overload
 def analyze(
-    table: Any,
+    table: Table,
     target: None = None,
     *,
     task: str = ...,
@@ -150,7 +166,7 @@ def analyze(
 ) -> TableDensity: ...
 @overload
 def analyze(
-    table: Any,
+    table: Table,
     target: str | None,
     *,
     task: str = ...,
@@ -165,7 +181,7 @@ def analyze(
     on_outcome: Callable[[Outcome, int, float], None] | None = ...,
 ) -> Analysis | TableDensity: ...
 def analyze(
-    table: Any,
+    table: Table,
     target: str | None = None,
     *,
     task: str = "auto",
@@ -179,7 +195,9 @@ def analyze(
     thorough: bool = False,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
 ) -> Analysis | TableDensity:
-    """Try models on a table and rank them by how well they predict unseen rows.
+    """Find out which model a table supports, how surely, and what it predicts.
+
+    Models are tried, and ranked by how well they predict unseen rows.
 
     Of more than 50,000 rows 20,000 are drawn first, and only the models that do best on them, with the
     simplest ones, are fitted to all rows; the notes say which.
@@ -203,6 +221,7 @@ def analyze(
     time_limit : float, optional
         Seconds after which no result is waited for.
     seed : int
+        Of the random split into folds.
     loss : {"squared", "absolute", "log"}
         What a wrong number costs: means are predicted for squared differences, medians for absolute
         ones and for those of logarithms.
@@ -273,8 +292,8 @@ def _require_joint(task: str, loss: str) -> None:
     """Refuse to predict without a target."""
     if task != "density":
         raise ValueError(
-            "name the column to predict as target, or ask for task='density', which describes all columns "
-            "together"
+            "name the column to predict with --target (target=), or describe all columns together with "
+            "--task density (task='density')"
         )
     if loss != "squared":
         raise ValueError(f"the loss {loss!r} is for a target, and there is none")

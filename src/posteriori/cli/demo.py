@@ -8,7 +8,8 @@ import pandas as pd
 from rich.console import Console
 from sklearn.datasets import load_diabetes
 
-from posteriori.cli.compare import Choices, tell_comparison
+from posteriori.analysis.tasks.listed import TASKS
+from posteriori.cli.running_tasks import Places, answer_task
 
 __all__ = ["load_demo", "run_demo"]
 
@@ -26,6 +27,8 @@ def run_demo(html: Path, seed: int) -> None:
     """Compare models of the progression of diabetes, print the verdict and write the report."""
     console = Console(highlight=False)
     console.print("Progression of diabetes in 442 patients (B. Efron et al., 2004)", style="bold")
-    choices = Choices("diabetes", "progression", html=html, seed=seed)
     loading = "from posteriori.cli.demo import load_demo\n\ntable = load_demo()"
-    tell_comparison(console, load_demo(), choices, loading)
+    options = {"target": "progression", "seed": seed}
+    answer_task(
+        console, TASKS[0], load_demo(), options, Places(html), title="diabetes", loading=loading
+    )

@@ -199,7 +199,7 @@ def require_cheap_refusal(path: Path, match: str = ".") -> None:
         "os:system",
         "builtins:eval",
         "posteriori.cli:main",
-        "posteriori.cli.compare:Choices",
+        "posteriori.cli.running_tasks:Places",
         "posteriori.numerics.record_files:write_whole",
         "posteriori.regression.bayesian.bayesian_regression:BayesianLinearRegression.fit",
         "posteriori.regression.bayesian.bayesian_regression:np",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from html import escape
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from posteriori.analysis.report.html_pieces import (
     side_by_side,
     table,
 )
-from posteriori.analysis.report.page_frame import column_table, fill_page, versions
+from posteriori.analysis.report.page_frame import column_table
 from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
 from posteriori.analysis.report.ranking_tables import (
     detailed_table,
@@ -36,6 +35,7 @@ from posteriori.analysis.report.ranking_tables import (
 from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted, fixed_number, short_number
+from posteriori.analysis.tasks.contract import Page
 
 if TYPE_CHECKING:
     from posteriori.analysis.densities.describing import TableDensity
@@ -52,24 +52,12 @@ _MOST_COLUMNS, _MOST_PAIRS = 30, 6
 _MOST_FILLED = 15
 
 
-def make_density_page(found: TableDensity, title: str, loading: str = "") -> str:
-    """Return the report.
-
-    Parameters
-    ----------
-    found : TableDensity
-    title : str
-        What the data are called.
-    loading : str
-        Python code that makes ``table`` of them.
-    """
+def make_density_page(found: TableDensity, title: str) -> Page:
+    """Return the report; the title is what the data are called."""
     parts = [_ranking(found)]
     if not found.ranking.rows[0].failure:
         parts += [_pairs(found), _odd(found), _fill_ins(found)]
-    code = f"<pre><code>{escape(density_code(found, loading))}</code></pre>"
-    parts += [_glance(found), section("The same in Python", code)]
-    name = f"The density of {title}"
-    return fill_page(name, _lede(found), found.verdict, parts, versions(found.seed))
+    return Page(f"The density of {title}", _lede(found), [*parts, _glance(found)], found.seed)
 
 
 def _lede(found: TableDensity) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,10 +24,15 @@ from posteriori.analysis.densities.joint_problem import (
 from posteriori.analysis.densities.odd_rows import OddRow, find_odd_rows
 from posteriori.analysis.fitting.ranked_outcomes import rank_outcomes, told_end, without_average
 from posteriori.analysis.fitting.running import INTERRUPTED, Outcome, run_candidates
-from posteriori.analysis.report.html_pieces import framed
-from posteriori.analysis.report.ranking_tables import aligned, ranking_table
+from posteriori.analysis.report.ranking_tables import (
+    aligned,
+    ranked_data,
+    ranking_parts,
+    ranking_table,
+)
 from posteriori.analysis.saved.density_model import DensityModel
 from posteriori.analysis.table.columns import Column, describe_columns
+from posteriori.analysis.tasks.contract import Page, Part, TaskResult
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.cross_validation import Metrics
@@ -35,7 +41,7 @@ __all__ = ["TableDensity", "describe_density"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TableDensity:
+class TableDensity(TaskResult):
     """What a table says about densities of all its columns together.
 
     Attributes
@@ -187,22 +193,33 @@ class TableDensity:
         }
         return DensityModel(name, outcome.model, self.used, facts)
 
-    def html(self, title: str = "the table", loading: str = "") -> str:
-        """Return the report: one HTML page that needs no network.
+    @property
+    def model_words(self) -> str:
+        """What the density is called where it is shown."""
+        return self.words(self.kept)
 
-        Parameters
-        ----------
-        title : str
-            What the data are called.
-        loading : str
-            Python code that makes ``table``, for those who want to repeat it.
-        """
+    @property
+    def failure(self) -> str:
+        """Why no model was fitted; empty where one was."""
+        why = self.ranking.rows[0].failure
+        return f"no model was fitted: {why}" if why else ""
+
+    def printed(self, *, details: bool = False) -> Iterator[Part]:
+        return ranking_parts(self, details=details)
+
+    def page(self, title: str) -> Page:
         from posteriori.analysis.densities.density_page import make_density_page
 
-        return make_density_page(self, title, loading)
+        return make_density_page(self, title)
 
-    def _repr_html_(self) -> str:
-        return framed(self.html())
+    def code(self, loading: str = "") -> str:
+        from posteriori.analysis.densities.density_page import density_code
+
+        return density_code(self, loading)
+
+    def data(self) -> dict[str, Any]:
+        kept = {"target": None, "task": "density", "kept": self.kept, "rows": len(self.frame)}
+        return {**kept, **ranked_data(self), "odd_rows": self.odd_rows}
 
     def __repr__(self) -> str:
         header, rows = ranking_table(self)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -23,10 +23,15 @@ from posteriori.analysis.forecasts.interval_columns import interval_columns
 from posteriori.analysis.forecasts.kept_models import make_forecast_model
 from posteriori.analysis.forecasts.origin_scores import join_origins, score_from_origin
 from posteriori.analysis.forecasts.ranked_series import rank_series
-from posteriori.analysis.forecasts.shown.forecast_words import forecast_rows, verdict_of_forecast
-from posteriori.analysis.report.html_pieces import framed
-from posteriori.analysis.report.ranking_tables import aligned
+from posteriori.analysis.forecasts.shown.forecast_words import (
+    forecast_rows,
+    heading_words,
+    step_rows,
+    verdict_of_forecast,
+)
+from posteriori.analysis.report.ranking_tables import aligned, remark_parts
 from posteriori.analysis.saved.forecast_model import ForecastModel
+from posteriori.analysis.tasks.contract import Grid, Page, Part, TaskResult
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
 from posteriori.sequence.series.structural_series import StructuralSeries
@@ -38,7 +43,7 @@ _WORTH_PROCESSES = 3000
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Forecast:
+class Forecast(TaskResult):
     """The forecast of a series, with the ranking of all candidates.
 
     Attributes
@@ -133,22 +138,37 @@ class Forecast:
         """Which model foresees best, by how much, whether it beats the walk, and what it says."""
         return verdict_of_forecast(self)
 
-    def html(self, title: str = "the table", loading: str = "") -> str:
-        """Return the report: one HTML page that needs no network.
+    @property
+    def failure(self) -> str:
+        """Why no model was fitted; empty where one was."""
+        why = self.ranking.rows[0].failure
+        return f"no model was fitted: {why}" if why else ""
 
-        Parameters
-        ----------
-        title : str
-            What the data are called.
-        loading : str
-            Python code that makes ``table``, for those who want to repeat it.
-        """
+    def printed(self, *, details: bool = False) -> Iterator[Part]:
+        known = bool(self.prepared.problem.origins)
+        yield Grid(
+            *forecast_rows(self), remarks=lambda hidden: [heading_words(hidden)] if known else []
+        )
+        yield from remark_parts(self)
+        if details and not self.failure:
+            yield Grid(*step_rows(self))
+
+    def page(self, title: str) -> Page:
         from posteriori.analysis.forecasts.shown.forecast_page import make_forecast_page
 
-        return make_forecast_page(self, title, loading)
+        return make_forecast_page(self, title)
 
-    def _repr_html_(self) -> str:
-        return framed(self.html())
+    def code(self, loading: str = "") -> str:
+        from posteriori.analysis.forecasts.shown.forecast_page import forecasting_code
+
+        return forecasting_code(self, loading)
+
+    def data(self) -> dict[str, Any]:
+        rows = [
+            {**asdict(row), "words": self.words(row.name), "errors": self.metrics.get(row.name, {})}
+            for row in self.ranking.rows
+        ]
+        return {"kept": self.best, "ranking": rows, "forecast": self.frame}
 
     def __repr__(self) -> str:
         header, rows = forecast_rows(self)

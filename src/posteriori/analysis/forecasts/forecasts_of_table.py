@@ -19,13 +19,16 @@ from posteriori.analysis.forecasts.dated.dated_column import DatedTable, read_da
 from posteriori.analysis.forecasts.dated.prepared_series import ForecastOptions, check_mass
 from posteriori.analysis.forecasts.forecasting import Forecast, forecast_series
 from posteriori.analysis.forecasts.kept_models import make_forecast_model
-from posteriori.analysis.report.html_pieces import framed
+from posteriori.analysis.forecasts.shown.forecasts_words import series_rows
 from posteriori.analysis.saved.forecast_model import ForecastModel
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted
+from posteriori.analysis.tasks.contract import Grid, Page, Part, Table, TaskResult, Words
 
 __all__ = ["Forecasts", "forecast"]
 
+#: Series whose line is printed.
+_MOST_SERIES = 24
 #: Most processes that are started unasked.
 _MOST_JOBS = 8
 #: Steps of all series from which on they have processes of their own.
@@ -35,7 +38,7 @@ _LOOK = 0.1
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Forecasts:
+class Forecasts(TaskResult):
     """Forecasts of several series.
 
     Attributes
@@ -109,14 +112,31 @@ class Forecasts:
         count = counted(len(self.series), "series", "series")
         return f"{count} forecast; at the top are {listed}{more}.{failed}"
 
-    def html(self, title: str = "the table", loading: str = "") -> str:
-        """Return the report: one HTML page that needs no network."""
+    @property
+    def failure(self) -> str:
+        """Why no series was forecast; empty where one was."""
+        why = next(iter(self.failures.values()), "")
+        return "" if self.series else f"no series was forecast: {why}"
+
+    def printed(self, *, details: bool = False) -> Iterator[Part]:
+        header, rows = series_rows(self)
+        most = len(rows) if details else _MOST_SERIES
+        yield Grid(header, rows[:most])
+        if len(rows) > most:
+            more = counted(len(rows) - most, "more series", "more series")
+            yield Words(f"and {more}", "dim")
+
+    def page(self, title: str) -> Page:
         from posteriori.analysis.forecasts.shown.forecasts_page import make_forecasts_page
 
-        return make_forecasts_page(self, title, loading)
+        return make_forecasts_page(self, title)
 
-    def _repr_html_(self) -> str:
-        return framed(self.html())
+    def code(self, loading: str = "") -> str:
+        return next((one.code(loading) for one in self.series.values()), "")
+
+    def data(self) -> dict[str, Any]:
+        series = {name: one.data() for name, one in self.series.items()}
+        return {"series": series, "failures": self.failures}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.series)
@@ -127,12 +147,9 @@ class Forecasts:
     def __len__(self) -> int:
         return len(self.series)
 
-    def __repr__(self) -> str:
-        return self.verdict
-
 
 def forecast(
-    table: Any,
+    table: Table,
     *,
     time: str,
     value: str,
@@ -140,19 +157,19 @@ def forecast(
     period: Any = "auto",
     by: str | None = None,
     inputs: Sequence[str] = (),
-    future: Any = None,
+    future: Table | None = None,
     holidays: str | None = None,
     event: Any = None,
     models: Sequence[str] = (),
     origins: int = 5,
-    mass: Any = (0.8, 0.95),
+    mass: float | Sequence[float] = (0.8, 0.95),
     jobs: int | None = None,
     time_limit: float | None = None,
     seed: int = 0,
     day_first: bool | None = None,
     on_outcome: Callable[[Any, int, float], None] | None = None,
 ) -> Any:
-    """Forecast a dated column: try models at several origins, and let the best go on.
+    """Forecast a dated column with the model that foresaw best what came, and say by how much.
 
     At each origin every candidate is fitted to its past alone and says how probable what came then is. The
     one with the highest sum of log densities makes the forecast; their average, weighted by what earlier
@@ -161,18 +178,20 @@ def forecast(
     Parameters
     ----------
     table : DataFrame of pandas or polars, or a mapping of columns
-    time, value : str
-        Columns of dates or numbers, and of the values. Steps that are left out are gaps.
+    time : str
+        The column of dates or numbers. Steps that are left out are gaps.
+    value : str
+        The column to forecast.
     horizon : int, optional
         How many steps to forecast; a period by default, or 6.
     period : "auto", "none", float or sequence of float
-        Of seasons, in steps; by default those of the calendar.
+        Of seasons, in steps, such as 7,365.25; "auto" takes those of the calendar.
     by : str, optional
         Column whose levels are series of their own.
     inputs : sequence of str
         Columns of known numbers whose weights are learned.
     future : table, optional
-        Times and inputs of the steps that are forecast.
+        Table with times and inputs of the steps that are forecast.
     holidays : str, optional
         A country whose holidays have effects, by its ISO code; needs the package ``holidays``.
     event : date or number, optional
@@ -188,6 +207,7 @@ def forecast(
     time_limit : float, optional
         Seconds after which no result is waited for.
     seed : int
+        Of random draws.
     day_first : bool, optional
         Whether dates such as 01/02/2020 have the day first; by default what is equal steps apart, or else as
         such signs are mostly used, and notes say so.

@@ -13,7 +13,12 @@ from posteriori.analysis.fitting.importance import Effects
 from posteriori.analysis.groups.cluster_figures import draw_map, draw_numbers, draw_similarity
 from posteriori.analysis.groups.cluster_map import make_map
 from posteriori.analysis.groups.cluster_profiles import IN_DOUBT, ClusterProfile, Trait
-from posteriori.analysis.groups.cluster_words import entry_words, number_rows, profile_rows
+from posteriori.analysis.groups.cluster_words import (
+    TRAIT_HEADER,
+    entry_words,
+    number_rows,
+    profile_rows,
+)
 from posteriori.analysis.report.figures import draw_effects
 from posteriori.analysis.report.html_pieces import (
     bullet_list,
@@ -23,8 +28,9 @@ from posteriori.analysis.report.html_pieces import (
     section,
     table,
 )
-from posteriori.analysis.report.page_frame import column_table, fill_page, versions
+from posteriori.analysis.report.page_frame import column_table
 from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.tasks.contract import Page
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
@@ -42,19 +48,9 @@ _DRAWS, _WARM_UP = 200, 50
 _TRAITS, _GROUPS, _BETWEEN, _TOLD = 10, 10, 15, 4
 
 
-def make_cluster_page(found: Clustering, title: str, loading: str = "") -> str:
-    """Return the report.
-
-    Parameters
-    ----------
-    found : Clustering
-    title : str
-        What the data are called.
-    loading : str
-        Python code that makes ``table`` of them.
-    """
+def make_cluster_page(found: Clustering, title: str) -> Page:
+    """Return the report; the title is what the data are called."""
     codes = found.rows.encoder.transform(found.rows.frame)
-    code = f"<pre><code>{escape(clustering_code(found, loading))}</code></pre>"
     parts = [
         _numbers(found),
         _map(found, codes),
@@ -62,9 +58,8 @@ def make_cluster_page(found: Clustering, title: str, loading: str = "") -> str:
         _together(found),
         _between(found),
         _glance(found),
-        section("The same in Python", code),
     ]
-    return fill_page(f"Groups in {title}", _lede(found), found.verdict, parts, versions(found.seed))
+    return Page(f"Groups in {title}", _lede(found), parts, found.seed)
 
 
 def _lede(found: Clustering) -> str:
@@ -130,13 +125,12 @@ def _profile(profile: ClusterProfile) -> str:
     )
     if not profile.rows:
         return paragraph(f"Group {profile.cluster} holds no row.")
-    header = ("column", "mean or share", "90% interval", "all rows", "apart")
     listed = profile_rows(profile, _TRAITS)
     effects = Effects([row[0] for row in listed], *_in_deviations(profile.traits[:_TRAITS]))
     svg = draw_effects(
         effects, f"group {profile.cluster}: apart from all rows, in their deviations"
     )
-    return f"<h3>{escape(head)}</h3>" + pair([figure(svg), table(header, listed)])
+    return f"<h3>{escape(head)}</h3>" + pair([figure(svg), table(TRAIT_HEADER, listed)])
 
 
 def _in_deviations(traits: Sequence[Trait]) -> Array:

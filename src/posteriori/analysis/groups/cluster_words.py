@@ -13,6 +13,7 @@ from posteriori.analysis.table.values import dates_of
 from posteriori.analysis.table.wording import counted, fixed_number, short_number
 
 __all__ = [
+    "TRAIT_HEADER",
     "date_words",
     "entry_words",
     "number_rows",
@@ -22,6 +23,9 @@ __all__ = [
     "trait_words",
     "verdict_in_words",
 ]
+
+#: Headings of the traits of a group.
+TRAIT_HEADER = ("column", "mean or share", "90% interval", "all rows", "apart")
 
 #: Standard deviations below which a column does not set a cluster apart.
 _APART = 0.2
@@ -136,7 +140,7 @@ def number_rows(found: Found) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     return ("groups", "probability", *(f"evidence, {kind}" for kind in kinds)), rows
 
 
-def profile_rows(profile: ClusterProfile, limit: int) -> list[tuple[str, ...]]:
+def profile_rows(profile: ClusterProfile, limit: int | None) -> list[tuple[str, ...]]:
     """Return the strongest traits as cells: column, mean or share, interval, all rows, distance."""
     rows: list[tuple[str, ...]] = []
     for trait in profile.traits[:limit]:

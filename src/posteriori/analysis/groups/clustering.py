@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
@@ -12,16 +12,26 @@ from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.number_weights import Found
 from posteriori.analysis.groups.cluster_profiles import ClusterProfile, make_profiles
-from posteriori.analysis.groups.cluster_words import verdict_in_words
+from posteriori.analysis.groups.cluster_words import (
+    TRAIT_HEADER,
+    number_rows,
+    profile_rows,
+    verdict_in_words,
+)
 from posteriori.analysis.groups.number_search import Tried, search_numbers
 from posteriori.analysis.groups.rows_to_group import ClusterRows, numbers_to_try, read_rows
 from posteriori.analysis.report.counted_finding import CountedFinding
 from posteriori.analysis.saved.cluster_model import ClusterModel
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
+from posteriori.analysis.table.wording import counted
+from posteriori.analysis.tasks.contract import Grid, Page, Part, Table, Words
 from posteriori.numerics.types import Array
 
 __all__ = ["Clustering", "cluster"]
+
+#: Columns of each cluster that are printed, those that set it apart most.
+_TRAITS = 5
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -83,15 +93,32 @@ class Clustering(CountedFinding):
             most=self.n_clusters == self.numbers[-1],
         )
 
-    def html(self, title: str = "the table", loading: str = "") -> str:
-        """Return the report: one HTML page that needs no network."""
+    def printed(self, *, details: bool = False) -> Iterator[Part]:
+        limit = None if details else _TRAITS
+        if not self.asked:
+            yield Grid(*number_rows(self.found))
+        for profile in self.profiles if self.n_clusters > 1 else ():
+            doubt = f", {profile.in_doubt:,} in doubt" if profile.in_doubt else ""
+            size = counted(profile.rows, "row")
+            yield Words(f"group {profile.cluster}: {size}{doubt}", "bold")
+            yield Grid(TRAIT_HEADER, profile_rows(profile, limit))
+
+    def page(self, title: str) -> Page:
         from posteriori.analysis.groups.cluster_page import make_cluster_page
 
-        return make_cluster_page(self, title, loading)
+        return make_cluster_page(self, title)
+
+    def code(self, loading: str = "") -> str:
+        from posteriori.analysis.groups.cluster_page import clustering_code
+
+        return clustering_code(self, loading)
+
+    def data(self) -> dict[str, Any]:
+        return {"clusters": self.n_clusters, **self.number_data(), "groups": self.profiles}
 
 
 def cluster(
-    table: Any,
+    table: Table,
     *,
     max_clusters: int = 10,
     clusters: int | None = None,
@@ -99,7 +126,7 @@ def cluster(
     seed: int = 0,
     on_tried: Callable[[Tried], None] | None = None,
 ) -> Clustering:
-    """Find the groups of the rows of a table.
+    """Find out how many groups the rows of a table form, and what sets them apart.
 
     Mixtures of normals (where all columns are numbers or dates) and latent classes are fitted with 1, 2, …
     components, and weighed by their evidence. Gaps need not be filled. A number that is recorded to a step,
@@ -109,12 +136,13 @@ def cluster(
     ----------
     table : DataFrame of pandas or polars, or a mapping of columns
     max_clusters : int
-        The largest number that is tried.
+        The largest number of clusters that is tried.
     clusters : int, optional
         The number of clusters, if it is known.
     drop : iterable of str
         Columns to leave out.
     seed : int
+        Of where the search begins.
     on_tried : callable, optional
         Called after every fit, with its kind, number and evidence.
 

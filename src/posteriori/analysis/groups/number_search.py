@@ -15,6 +15,7 @@ from posteriori.analysis.fitting.number_weights import (
     is_over,
     weigh_numbers,
 )
+from posteriori.analysis.table.wording import counted
 from posteriori.mixture.latent_classes import LatentClasses
 from posteriori.mixture.normal.bayesian_gaussian_mixture import BayesianGaussianMixture
 from posteriori.numerics.types import Array
@@ -51,6 +52,11 @@ class Tried(NamedTuple):
     number: int
     log_evidence: float
     model: Any
+
+    @property
+    def words(self) -> str:
+        """What was tried."""
+        return f"{self.kind} of {counted(self.number, 'group')}"
 
 
 def search_numbers(

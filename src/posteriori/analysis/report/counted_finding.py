@@ -1,18 +1,18 @@
-"""What findings that count something have in common: how probable each number is, a verdict, a report."""
+"""What results that count something have in common: how probable each number is."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from typing import Any
 
 from posteriori.analysis.fitting.number_weights import Found
-from posteriori.analysis.report.html_pieces import framed
+from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.numerics.types import Array
 
 __all__ = ["CountedFinding"]
 
 
-class CountedFinding(ABC):
-    """Groups or states of a table; shown as the verdict, and in notebooks as the report."""
+class CountedFinding(TaskResult):
+    """Groups or states of a table."""
 
     found: Found
 
@@ -26,25 +26,11 @@ class CountedFinding(ABC):
         """p(number | table), all numbers equally probable before."""
         return self.found.probabilities
 
-    @property
-    @abstractmethod
-    def verdict(self) -> str:
-        """How many there are, how surely, what each is like, and how many rows are in doubt."""
-
-    @abstractmethod
-    def html(self, title: str = "the table", loading: str = "") -> str:
-        """Return the report: one HTML page that needs no network.
-
-        Parameters
-        ----------
-        title : str
-            What the data are called.
-        loading : str
-            Python code that makes ``table``, for those who want to repeat it.
-        """
-
-    def _repr_html_(self) -> str:
-        return framed(self.html())
-
-    def __repr__(self) -> str:
-        return self.verdict
+    def number_data(self) -> dict[str, Any]:
+        """Return how probable each number is, and what was tried, as data."""
+        tried = [
+            {name: value for name, value in one._asdict().items() if name != "model"}
+            for one in self.found.tried
+        ]
+        shares = dict(zip(self.numbers, self.number_probabilities.tolist(), strict=True))
+        return {"probabilities": shares, "tried": tried}

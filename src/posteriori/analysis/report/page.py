@@ -36,8 +36,7 @@ from posteriori.analysis.report.insights import (
     surprise_table,
     weight_effects,
 )
-from posteriori.analysis.report.page_code import code_of
-from posteriori.analysis.report.page_frame import column_table, fill_page, versions
+from posteriori.analysis.report.page_frame import column_table
 from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
 from posteriori.analysis.report.ranking_tables import (
     detailed_table,
@@ -49,7 +48,6 @@ from posteriori.analysis.report.ranking_tables import (
     warnings_of,
 )
 from posteriori.analysis.report.tree_rules import tree_section
-from posteriori.analysis.report.verdict_words import verdict_of
 from posteriori.analysis.report.what_if import (
     added_curves,
     driving_first,
@@ -58,6 +56,7 @@ from posteriori.analysis.report.what_if import (
 )
 from posteriori.analysis.table.association import association_matrix, strongest_first
 from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.tasks.contract import Page
 from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
 
@@ -74,27 +73,15 @@ _MOST_ASSOCIATED = 11
 _MOST_TOLD = 4
 
 
-def make_page(found: Findings, title: str, loading: str = "") -> str:
-    """Return the report of an found.
-
-    Parameters
-    ----------
-    found : Findings
-    title : str
-        What the data are called.
-    loading : str
-        Python code that makes ``table`` of them.
-    """
-    lede, footer = _lede(found), versions(found.seed)
+def make_page(found: Findings, title: str) -> Page:
+    """Return the report; the title is what the data are called."""
     columns = strongest_first(found.targets, _columns(found))
     parts = [_ranking(found)]
     if not found.ranking.rows[0].failure:
         parts += [_predictions(found), _drivers(found), _added(found), tree_section(found)]
         parts += [_typical(found, columns), _surprises(found, columns)]
-    code = f"<pre><code>{escape(code_of(found, loading))}</code></pre>"
-    parts += [_glance(found, columns), section("The same in Python", code)]
-    title = f"{found.target.column.name} in {title}"
-    return fill_page(title, lede, verdict_of(found), parts, footer)
+    parts.append(_glance(found, columns))
+    return Page(f"{found.target.column.name} in {title}", _lede(found), parts, found.seed)
 
 
 def _lede(found: Findings) -> str:

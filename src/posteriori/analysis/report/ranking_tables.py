@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Protocol
 
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome
@@ -13,6 +14,7 @@ from posteriori.analysis.table.wording import (
     number_with_error,
     short_number,
 )
+from posteriori.analysis.tasks.contract import Grid, Part, Words
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.cross_validation import Metrics
 
@@ -26,7 +28,10 @@ __all__ = [
     "fit_columns",
     "for_the_asking",
     "group_legend",
+    "ranked_data",
+    "ranking_parts",
     "ranking_table",
+    "remark_parts",
     "warnings_of",
 ]
 
@@ -262,6 +267,30 @@ def _together(said: list[tuple[str, str]]) -> list[str]:
     for text, name in said:
         names.setdefault(text, []).append(name)
     return [f"{', '.join(about)}: {text}" for text, about in names.items()]
+
+
+def ranking_parts(found: Ranked, *, details: bool) -> Iterator[Part]:
+    """Yield the ranking, with evidences if details are asked for, what failed, and what warned."""
+    header, rows = (detailed_table if details else ranking_table)(found)
+    yield Grid(
+        header, rows, strong=True, remarks=lambda hidden: explanations(found, header, hidden)
+    )
+    yield from remark_parts(found)
+
+
+def remark_parts(found: HasOutcomes) -> Iterator[Part]:
+    """Yield what failed, and what warned."""
+    yield from (Words(text, "yellow") for text in failures_of(found))
+    yield from (Words(text, "dim") for text in warnings_of(found))
+
+
+def ranked_data(found: Ranked) -> dict[str, Any]:
+    """Return the ranking as data, errors of unseen rows with it."""
+    rows = [
+        {**asdict(row), "words": found.words(row.name), "errors": found.metrics.get(row.name, {})}
+        for row in found.ranking.rows
+    ]
+    return {"ranking": rows}
 
 
 # -- lines of text ---------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from posteriori.analysis.report.html_pieces import (
     section,
     table,
 )
-from posteriori.analysis.report.page_frame import column_table, fill_page, versions
+from posteriori.analysis.report.page_frame import column_table
 from posteriori.analysis.segments.regimes import find_runs, find_surprises
 from posteriori.analysis.segments.segment_figures import draw_moves, draw_runs, draw_series
 from posteriori.analysis.segments.segment_words import (
@@ -28,6 +28,7 @@ from posteriori.analysis.segments.segment_words import (
     trait_table,
 )
 from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.tasks.contract import Page
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.style import group_colors
 
@@ -40,30 +41,17 @@ __all__ = ["make_segment_page", "segmenting_code"]
 _SERIES, _COLUMNS, _SURPRISES = 6, 4, 12
 
 
-def make_segment_page(found: Segmentation, title: str, loading: str = "") -> str:
-    """Return the report.
-
-    Parameters
-    ----------
-    found : Segmentation
-    title : str
-        What the data are called.
-    loading : str
-        Python code that makes ``table`` of them.
-    """
+def make_segment_page(found: Segmentation, title: str) -> Page:
+    """Return the report; the title is what the data are called."""
     shares = found.model.probabilities(found.rows.frame, found.rows.arrangement)
-    code = f"<pre><code>{escape(segmenting_code(found, loading))}</code></pre>"
     parts = [
         _series(found, shares),
         _numbers(found),
         _regimes(found, shares),
         _surprises(found),
         _glance(found),
-        section("The same in Python", code),
     ]
-    return fill_page(
-        f"Segments of {title}", _lede(found), found.verdict, parts, versions(found.seed)
-    )
+    return Page(f"Segments of {title}", _lede(found), parts, found.seed)
 
 
 def _lede(found: Segmentation) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
@@ -15,10 +15,17 @@ from posteriori.analysis.report.counted_finding import CountedFinding
 from posteriori.analysis.saved.segment_model import SegmentModel
 from posteriori.analysis.segments.regimes import Regime, make_regimes
 from posteriori.analysis.segments.segment_rows import SegmentRows, numbers_of_states, read_series
-from posteriori.analysis.segments.segment_words import verdict_of_states
+from posteriori.analysis.segments.segment_words import (
+    chain_rows,
+    regime_rows,
+    state_rows,
+    trait_table,
+    verdict_of_states,
+)
 from posteriori.analysis.segments.state_search import TriedStates, search_states
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.reading import to_pandas
+from posteriori.analysis.tasks.contract import Grid, Page, Part, Table
 from posteriori.numerics.types import Array
 
 __all__ = ["Segmentation", "segment"]
@@ -85,15 +92,28 @@ class Segmentation(CountedFinding):
             asked=self.asked,
         )
 
-    def html(self, title: str = "the table", loading: str = "") -> str:
-        """Return the report: one HTML page that needs no network."""
+    def printed(self, *, details: bool = False) -> Iterator[Part]:
+        yield Grid(*(chain_rows if details else state_rows)(self.found))
+        if self.n_states > 1:
+            yield Grid(*regime_rows(self.regimes))
+            yield Grid(*trait_table(self.regimes))
+
+    def page(self, title: str) -> Page:
         from posteriori.analysis.segments.segment_page import make_segment_page
 
-        return make_segment_page(self, title, loading)
+        return make_segment_page(self, title)
+
+    def code(self, loading: str = "") -> str:
+        from posteriori.analysis.segments.segment_page import segmenting_code
+
+        return segmenting_code(self, loading)
+
+    def data(self) -> dict[str, Any]:
+        return {"states": self.n_states, **self.number_data(), "regimes": self.regimes}
 
 
 def segment(
-    table: Any,
+    table: Table,
     *,
     columns: Iterable[str] | None = None,
     time: str | None = None,
@@ -121,6 +141,7 @@ def segment(
     states : int or pair of int
         The number of states, or the smallest and the largest one to try.
     seed : int
+        Of where the search begins.
     day_first : bool, optional
         Whether dates such as 01/02/2020 have the day first; by default what is equal steps apart, or else as
         such signs are mostly used, and notes say so.

@@ -21,6 +21,7 @@ from posteriori.analysis.fitting.number_weights import (
     weigh_numbers,
 )
 from posteriori.analysis.segments.segment_rows import SegmentRows
+from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array, IntArray
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
@@ -65,6 +66,11 @@ class TriedStates(NamedTuple):
     error: float
     held_out: float
     model: Any
+
+    @property
+    def words(self) -> str:
+        """What was tried."""
+        return f"{counted(self.number, 'state')} with {self.kind}"
 
 
 class SomeStates(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,11 @@ from posteriori.analysis.forecasts.shown.forecast_figures import (
     draw_part,
     draw_surprises,
 )
-from posteriori.analysis.forecasts.shown.forecast_words import forecast_rows, heading_words
+from posteriori.analysis.forecasts.shown.forecast_words import (
+    forecast_rows,
+    heading_words,
+    step_rows,
+)
 from posteriori.analysis.report.figures import draw_sensitivity
 from posteriori.analysis.report.html_pieces import (
     bullet_list,
@@ -28,9 +31,9 @@ from posteriori.analysis.report.html_pieces import (
     section,
     table,
 )
-from posteriori.analysis.report.page_frame import fill_page, versions
 from posteriori.analysis.report.ranking_tables import failures_of, warnings_of
 from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.tasks.contract import Page
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.structural_series import StructuralSeries
 
@@ -47,18 +50,8 @@ _LISTED, _MOST_STEPS, _LAGS = 12, 60, 24
 _SHOWN, _LEAST_SHOWN = 12, 120
 
 
-def make_forecast_page(found: Forecast, title: str, loading: str = "") -> str:
-    """Return the report.
-
-    Parameters
-    ----------
-    found : Forecast
-    title : str
-        What the data are called.
-    loading : str
-        Python code that makes ``table`` of them.
-    """
-    code = f"<pre><code>{escape(forecasting_code(found, loading))}</code></pre>"
+def make_forecast_page(found: Forecast, title: str) -> Page:
+    """Return the report; the title is what the data are called."""
     parts = [
         section("History and forecast", fan_of(found) + interval_table(found)),
         _event(found),
@@ -68,11 +61,9 @@ def make_forecast_page(found: Forecast, title: str, loading: str = "") -> str:
         _residuals(found),
         _priors(found),
         section("What was done", bullet_list(found.notes)),
-        section("The same in Python", code),
     ]
     name = found.dated.value.name
-    seed = versions(found.options.seed)
-    return fill_page(f"Forecast of {name} in {title}", _lede(found), found.verdict, parts, seed)
+    return Page(f"Forecast of {name} in {title}", _lede(found), parts, found.options.seed)
 
 
 def _lede(found: Forecast) -> str:
@@ -96,17 +87,7 @@ def fan_of(found: Forecast) -> str:
 
 def interval_table(found: Forecast) -> str:
     """Return the forecast step by step, folded where it is long."""
-    frame, clock = found.frame, found.prepared.problem.rows.clock
-    columns = [name for name in frame if name.startswith(("median", "lower_", "upper_"))]
-    header = (
-        found.prepared.calendar.step,
-        *(name.replace("_", " ") + " %" * ("_" in name) for name in columns),
-    )
-    times = [time_words(clock, time) for time in found.prepared.later.times]
-    rows = [
-        (when, *(short_number(value) for value in line))
-        for when, line in zip(times, frame[columns].to_numpy(), strict=True)
-    ]
+    header, rows = step_rows(found)
     return folded("The forecast step by step", table(header, rows[:_MOST_STEPS]))
 
 

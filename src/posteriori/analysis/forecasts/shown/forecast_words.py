@@ -22,7 +22,7 @@ from posteriori.selection.comparison import Row
 if TYPE_CHECKING:
     from posteriori.analysis.forecasts.forecasting import Forecast
 
-__all__ = ["event_sentence", "forecast_rows", "heading_words", "verdict_of_forecast"]
+__all__ = ["event_sentence", "forecast_rows", "heading_words", "step_rows", "verdict_of_forecast"]
 
 #: What the headings of the ranking mean.
 _HEADINGS = {
@@ -182,3 +182,19 @@ def event_sentence(found: Forecast) -> str:
         f"what began then ({100 * mass:g} % of the effect: {short_number(low)} to {short_number(high)}); the effect is positive "
         f"with probability {effect.probability:.3g}."
     )
+
+
+def step_rows(found: Forecast) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the forecast step by step: medians, and ends of the intervals."""
+    frame, clock = found.frame, found.prepared.problem.rows.clock
+    columns = [name for name in frame if name.startswith(("median", "lower_", "upper_"))]
+    header = (
+        found.prepared.calendar.step,
+        *(name.replace("_", " ") + " %" * ("_" in name) for name in columns),
+    )
+    times = [time_words(clock, time) for time in found.prepared.later.times]
+    rows = [
+        (when, *(short_number(value) for value in line))
+        for when, line in zip(times, frame[columns].to_numpy(), strict=True)
+    ]
+    return header, rows

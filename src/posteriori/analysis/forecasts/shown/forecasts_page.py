@@ -5,15 +5,11 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from posteriori.analysis.forecasts.shown.forecast_page import (
-    fan_of,
-    forecasting_code,
-    interval_table,
-)
+from posteriori.analysis.forecasts.shown.forecast_page import fan_of, interval_table
 from posteriori.analysis.forecasts.shown.forecasts_words import series_rows
 from posteriori.analysis.report.html_pieces import bullet_list, paragraph, section, table
-from posteriori.analysis.report.page_frame import fill_page, versions
 from posteriori.analysis.table.wording import counted
+from posteriori.analysis.tasks.contract import Page
 
 if TYPE_CHECKING:
     from posteriori.analysis.forecasts.forecasts_of_table import Forecasts
@@ -24,17 +20,8 @@ __all__ = ["make_forecasts_page"]
 _MOST_SERIES = 24
 
 
-def make_forecasts_page(found: Forecasts, title: str, loading: str = "") -> str:
-    """Return the report.
-
-    Parameters
-    ----------
-    found : Forecasts
-    title : str
-        What the data are called.
-    loading : str
-        Python code that makes ``table`` of them.
-    """
+def make_forecasts_page(found: Forecasts, title: str) -> Page:
+    """Return the report; the title is what the data are called."""
     first = list(found.series.items())[:_MOST_SERIES]
     drawn = "".join(
         f"<h3>{escape(name)}</h3>{paragraph(one.verdict)}{fan_of(one)}{interval_table(one)}"
@@ -42,14 +29,11 @@ def make_forecasts_page(found: Forecasts, title: str, loading: str = "") -> str:
     )
     more = len(found.series) - len(first)
     rest = paragraph(f"And {counted(more, 'more series', 'more series')}.") if more > 0 else ""
-    code = forecasting_code(first[0][1], loading) if first else ""
     parts = [
         section("All series", table(*series_rows(found))),
         section("Series by series", drawn + rest),
         section("What was done", bullet_list(found.notes)),
-        section("The same in Python", f"<pre><code>{escape(code)}</code></pre>"),
     ]
     lede = f"Forecasts of {counted(len(found.series), 'series', 'series')}."
     name = found.dated.value.name
-    seed = versions(found.options.seed)
-    return fill_page(f"Forecasts of {name} in {title}", lede, found.verdict, parts, seed)
+    return Page(f"Forecasts of {name} in {title}", lede, parts, found.options.seed)

@@ -1,0 +1,191 @@
+"""A task at work: read the table, show what is under way, print the answer, and write what was asked for."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from posteriori.analysis.saved.model_files import save_model
+from posteriori.analysis.table.reading import read_table, reading_code
+from posteriori.analysis.table.wording import counted
+from posteriori.analysis.tasks.as_data import as_data
+from posteriori.analysis.tasks.contract import Grid, Part, TaskResult, Words
+from posteriori.analysis.tasks.listed import Task
+from posteriori.cli.counted_progress import counted_progress
+from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes
+from posteriori.cli.ranking_as_it_fills import told_outcomes
+from posteriori.cli.results import print_table, read_and_tell, require_new_names
+from posteriori.cli.signatures import read_signature
+from posteriori.numerics.record_files import write_whole
+
+__all__ = ["Places", "answer_task", "print_result", "run_task"]
+
+
+class Places(NamedTuple):
+    """Where results go, how much is read, and how much is told."""
+
+    html: Path | None = None
+    save: Path | None = None
+    out: Path | None = None
+    max_rows: int | None = None
+    json: bool = False
+    details: bool = False
+    verbose: bool = False
+
+
+def run_task(task: Task, data: str, options: dict[str, Any], places: Places) -> None:
+    """Read the table, and answer.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When Ctrl-C was pressed: after what is done was printed, with nothing written.
+    ValueError
+        When there is no answer.
+    """
+    written = any((places.html, places.out, places.save))
+    console = (PatientConsole if written else Console)(highlight=False, stderr=places.json)
+    table = read_and_tell(console, data, places.max_rows)
+    if places.out is not None:
+        require_new_names(table.frame, task.labels)
+    loading = reading_code(data, places.max_rows)
+    title = "standard input" if data == "-" else Path(data).name
+    answer_task(console, task, table.frame, options, places, title=title, loading=loading)
+
+
+def answer_task(
+    console: Console,
+    task: Task,
+    frame: pd.DataFrame,
+    options: dict[str, Any],
+    places: Places,
+    *,
+    title: str,
+    loading: str,
+) -> None:
+    """Answer for a table that was read, print, and write what was asked for."""
+    module, _, name = task.function.partition(":")
+    function = getattr(import_module(module), name)
+    for parameter in read_signature(task.function).parameters:
+        if "Table" in parameter.kind and options.get(parameter.name) is not None:
+            options = {**options, parameter.name: read_table(options[parameter.name]).frame}
+    with _PROGRESS[task.progress](console, task, places.verbose) as hears:
+        found = function(frame, **options, **hears)
+    if places.json:
+        json_format.dump(as_data(task.name, found), sys.stdout, indent=1, allow_nan=False)
+        sys.stdout.write("\n")
+    else:
+        print_notes(console, found.notes)
+        print_result(console, found, details=places.details)
+    if found.interrupted:
+        raise KeyboardInterrupt
+    if found.failure:
+        raise ValueError(found.failure)
+    _write(console, task, frame, found, places, title, loading)
+
+
+def print_result(console: Console, found: TaskResult, *, details: bool = False) -> None:
+    """Print tables and remarks of a result, and its verdict."""
+    parts = list(found.printed(details=details))
+    verdict = found.verdict
+    headed = False
+    for part in parts:
+        heading = isinstance(part, Words) and part.style == "bold"
+        if heading or (isinstance(part, Grid) and not headed):
+            console.print()
+        headed = heading
+        _print_part(console, part)
+    console.print()
+    console.print(plain(verdict), style="green", markup=False)
+    console.print()
+
+
+def _print_part(console: Console, part: Part) -> None:
+    if isinstance(part, Grid):
+        hidden = print_table(console, part.header, part.rows, strong=part.strong)
+        for text in part.remarks(hidden) if part.remarks else ():
+            print_indented(console, text, "dim")
+    elif part.style == "bold":
+        console.print(plain(part.text), style="bold", markup=False)
+    else:
+        print_indented(console, part.text, part.style)
+
+
+def _write(
+    console: Console,
+    task: Task,
+    frame: pd.DataFrame,
+    found: TaskResult,
+    places: Places,
+    title: str,
+    loading: str,
+) -> None:
+    """Write the model, a table and the report, those that were asked for; the model first."""
+    if places.save is not None:  # first: no figure of the report may cost the model
+        save_model(found.model, places.save)
+        _say(console, f"“{found.model_words}” saved to {places.save}")
+    if places.out is not None:
+        told, words = _table_of(task, frame, found)
+        write_whole(places.out, told.to_csv(index=False).encode(errors="replace"))
+        _say(console, f"{words} written to {places.out}")
+    if places.html is not None:
+        page = found.html(title, loading)
+        write_whole(places.html, page.encode(errors="replace"))
+        _say(console, f"Report written to {places.html}")
+
+
+def _table_of(task: Task, frame: pd.DataFrame, found: Any) -> tuple[pd.DataFrame, str]:
+    """Return what ``--out`` writes, and what that is: the rows with their labels, or a table of its own."""
+    if task.labels:
+        told = pd.concat([frame, found.model.predict(frame)], axis=1)
+        return told, f"{counted(len(frame), 'row')} with their {task.written}"
+    return found.frame, f"{counted(len(found.frame), 'step')} ahead"
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(plain(text), markup=False, soft_wrap=True)
+
+
+# -- what is under way -------------------------------------------------------------------------------
+
+Hears = dict[str, Callable[..., None]]
+
+
+@contextmanager
+def _ranking(console: Console, _: Task, times: bool) -> Iterator[Hears]:
+    with told_outcomes(console, times=times) as hear:
+        yield {"on_outcome": hear}
+
+
+@contextmanager
+def _count(console: Console, task: Task, _: bool) -> Iterator[Hears]:
+    with counted_progress(console, task.doing) as advance:
+        yield {"on_outcome": lambda _, total, left: advance(total, left)}
+
+
+@contextmanager
+def _tries(console: Console, task: Task, _: bool) -> Iterator[Hears]:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task(task.doing)
+
+        def show(tried: Any) -> None:
+            progress.update(bar, description=f"{task.doing}: {tried.words} done")
+
+        yield {"on_tried": show}
+
+
+_PROGRESS: dict[str, Callable[[Console, Task, bool], AbstractContextManager[Hears]]] = {
+    "ranking": _ranking,
+    "count": _count,
+    "tries": _tries,
+}
