@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -111,14 +111,13 @@ def test_names_of_lazy_rooms_lead_to_their_files():
     assert source_of("posteriori.modeling", "views") == "posteriori.modeling.views"
 
 
-def test_no_two_modules_have_one_name():
-    stems = Counter(path.stem for path in FILES.values() if path.stem != "__init__")
-    twins = {
-        stem: [str(p.relative_to(PACKAGE)) for p in FILES.values() if p.stem == stem]
-        for stem, times in stems.items()
-        if times > 1
-    }
-    assert not twins
+def test_no_two_modules_of_a_room_have_one_name():
+    files: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for path in FILES.values():
+        place = path.relative_to(PACKAGE)
+        if path.stem != "__init__":
+            files[place.parts[0], path.stem].append(str(place))
+    assert not [twins for twins in files.values() if len(twins) > 1]
 
 
 def public_definitions(module: str) -> list[str]:

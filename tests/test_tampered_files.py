@@ -13,7 +13,6 @@ import pytest
 
 from posteriori import Bernoulli, Beta, Categorical, Dirichlet, Gamma, Model, MvNormal, Normal
 from posteriori.analysis import analyze, load_model, save_model
-from posteriori.cli.predict import describe_model
 from posteriori.modeling import load_posterior
 from tests.analysis.tables import INPUTS, mixed_table
 from tests.tampering import damaged, forged
@@ -66,7 +65,7 @@ def _content(save: Callable[[Path], None]) -> bytes:
 
 def show_model(path: Path) -> None:
     model = load_model(path)
-    assert all(isinstance(line, str) for line in describe_model(model))
+    assert all(isinstance(line, str) for line in model.describe())
 
 
 def show_posterior(path: Path) -> None:

@@ -4,7 +4,7 @@ from docutils import nodes
 from families import Table
 from sphinx.application import Sphinx
 
-from posteriori.numerics.other_names import OTHER_NAMES
+from posteriori.numerics.lazy import read_other_names
 
 
 class OtherNames(Table):
@@ -13,11 +13,11 @@ class OtherNames(Table):
     def run(self) -> list[nodes.Node]:
         rows = [
             [nodes.Text(word), self.links(here)]
-            for word, here in sorted(OTHER_NAMES.items(), key=lambda item: item[0].lower())
+            for word, here in sorted(read_other_names().items(), key=lambda item: item[0].lower())
         ]
         return [self.table([nodes.Text("elsewhere"), nodes.Text("here")], rows, "other-names")]
 
-    def links(self, here: tuple[str, ...]) -> nodes.inline:
+    def links(self, here: list[str]) -> nodes.inline:
         cell = nodes.inline()
         for place, name in enumerate(here):
             cell += [nodes.Text(", " if place else ""), self.link_to(name)]

@@ -3,6 +3,7 @@
 import inspect
 import json
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,20 @@ def test_a_task_of_ones_own_refuses_in_a_line(own: typer.Typer, columns: Path) -
     done = CliRunner().invoke(own, ["differ", str(columns), "--first", "a", "--second", "z"])
     assert done.exit_code == 1
     assert "there is no column 'z'" in done.output
+
+
+def test_a_task_of_ones_own_saves_models(own: typer.Typer, columns: Path) -> None:
+    saved = columns.parent / "m.po"
+    asked = ["differ", str(columns), "--first", "a", "--second", "b", "--save", str(saved)]
+    assert "“two samples” saved to" in CliRunner().invoke(own, asked).output
+    shown = CliRunner().invoke(app, ["show", str(saved)])
+    assert "two samples: predicts log ratios" in shown.output
+    done = CliRunner().invoke(app, ["predict", str(saved), str(columns)])
+    lines = done.stdout.splitlines()
+    assert lines[0] == "a,b,log_ratio"
+    ratios = pd.read_csv(StringIO(done.stdout))["log_ratio"]
+    assert (ratios > 0.0).mean() > 0.9  # most of "a" are rather drawn as "a" is
+
+
+def test_the_example_is_short() -> None:
+    assert len(Path(two_samples.__file__).read_text(encoding="utf-8").splitlines()) <= 150

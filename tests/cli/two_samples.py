@@ -3,20 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori import Normal, NormalInverseGamma, bayes
+from posteriori import Normal, NormalInverseGamma, StudentT, __version__, bayes
+from posteriori.analysis.fitting.preparation import NoColumns
 from posteriori.analysis.report.html_pieces import section, table as html_table
+from posteriori.analysis.saved.column_reader import ColumnReader, saved_as
+from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.tasks.contract import Grid, Page, Part, Table, TaskResult
 from posteriori.analysis.tasks.listed import Task
 
 TASK = Task("differ", "tests.cli.two_samples:differ", "tries", "comparing two columns")
+
+
+@saved_as("two samples")
+@dataclass(frozen=True)
+class TwoSamples(ColumnReader):
+    """Predictive distributions of two columns: by which of them is a value rather drawn?"""
+
+    purpose: ClassVar[str] = "tells samples by"
+    told: ClassVar[str] = "log ratios"
+    own = ("predictives",)
+
+    name: str
+    pipeline: Pipeline
+    columns: tuple[Column, ...]
+    predictives: tuple[StudentT, StudentT]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
+        return self.predict_inputs(self.read_some(table), mass)
+
+    def predict_inputs(self, inputs: pd.DataFrame, mass: float = 0.9) -> pd.DataFrame:
+        del mass
+        values = inputs[self.columns[0].name].to_numpy(np.float64)
+        known = np.nan_to_num(values)
+        first, second = (np.asarray(one.log_prob(known)) for one in self.predictives)
+        ratio = np.where(np.isnan(values), np.nan, first - second)
+        return pd.DataFrame({"log_ratio": ratio}, index=inputs.index)
+
+    def require_sound(self) -> None:
+        super().require_sound()
+        both = self.predictives
+        if not (isinstance(both, tuple) and [type(one) for one in both] == [StudentT] * 2):
+            raise ValueError("it holds no two distributions")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -26,6 +62,7 @@ class Difference(TaskResult):
     names: tuple[str, str]
     log_evidences: tuple[float, float]
     means: tuple[float, float]
+    model: TwoSamples
     seed: int
     notes: tuple[str, ...] = ()
 
@@ -41,11 +78,6 @@ class Difference(TaskResult):
         differ = "different" if self.probability > 0.5 else "alike"
         sure = max(self.probability, 1.0 - self.probability)
         return f"“{self.names[0]}” and “{self.names[1]}” are {differ} (probability {sure:.2f})."
-
-    @property
-    def model(self) -> Any:
-        """Nothing to keep but the numbers."""
-        return Pipeline([])
 
     def _rows(self) -> Grid:
         rows = [(n, f"{m:.3g}") for n, m in zip(self.names, self.means, strict=True)]
@@ -105,9 +137,14 @@ def differ(
     centre, spread = both.mean(), both.var()
     prior = NormalInverseGamma(centre, mean_strength=0.1, shape=2.0, scale=2.0 * spread)
 
-    def evidence(values: np.ndarray) -> float:
-        return float(bayes(prior, Normal, values).log_evidence)
-
-    evidences = (evidence(both), evidence(samples[0]) + evidence(samples[1]))
+    together, *apart = (bayes(prior, Normal, values) for values in (both, *samples))
+    evidences = (float(together.log_evidence), sum(float(one.log_evidence) for one in apart))
     means = (float(samples[0].mean()), float(samples[1].mean()))
-    return Difference((first, second), evidences, means, seed)
+    model = TwoSamples(
+        "two samples",
+        Pipeline([("columns", NoColumns())]),
+        tuple(column for column in describe_columns(frame) if column.name == first),
+        (apart[0].predictive, apart[1].predictive),
+        {"rows": len(frame), "seed": seed, "version": __version__},
+    )
+    return Difference((first, second), evidences, means, model, seed)

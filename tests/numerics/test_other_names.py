@@ -5,13 +5,13 @@ from importlib import import_module
 import pytest
 
 import posteriori
-from posteriori.numerics.other_names import OTHER_NAMES, names_here
+from posteriori.numerics.lazy import names_here, read_other_names
 
 
 def test_every_word_leads_to_public_names():
     missing = [
         (word, name)
-        for word, here in OTHER_NAMES.items()
+        for word, here in read_other_names().items()
         for room, _, name in (one.partition(".") for one in here)
         if name not in import_module(f"posteriori.{room}").__all__
     ]

@@ -77,19 +77,13 @@ def add_task(app: typer.Typer, task: Task) -> None:
 
 def _places(task: Task) -> dict[str, Any]:
     """Return what is written where, and how much is read."""
-    file = {"dir_okay": False}
-    kept = {
-        "html": Annotated[Path | None, typer.Option(help="Write a report to this file.", **file)],
-        "save": Annotated[Path | None, typer.Option(help="Save the model to this file.", **file)],
-    }
+    told = {"html": "Write a report to this file.", "save": "Save the model to this file."}
     if task.labels:
-        words = f"Write the table with the {task.written} of its rows, as CSV."
-        kept["out"] = Annotated[Path | None, typer.Option(help=words, **file)]
+        told["out"] = f"Write the table with the {task.written} of its rows, as CSV."
     elif task.written:
-        kept["out"] = Annotated[
-            Path | None,
-            typer.Option(help=f"Write the {task.written} to this file, as CSV.", **file),
-        ]
+        told["out"] = f"Write the {task.written} to this file, as CSV."
+    files = {name: typer.Option(help=words, dir_okay=False) for name, words in told.items()}
+    kept: dict[str, Any] = {name: Annotated[Path | None, file] for name, file in files.items()}
     most = typer.Option(help="Read no more than so many rows.", min=1)
     return {**kept, "max_rows": Annotated[int | None, most]}
 

@@ -31,10 +31,12 @@ __all__ = [
     "mpl_patches",
     "mpl_paths",
     "mpl_ticker",
+    "names_here",
     "networkx",
     "optimize",
     "pandas",
     "pyplot",
+    "read_other_names",
     "scipy_linalg",
     "sparse",
     "sparse_linalg",
@@ -44,6 +46,9 @@ __all__ = [
 
 _IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*\)|.*)$", re.MULTILINE)
 _ALIAS = re.compile(r"(\w+) as \w+")
+
+#: What libraries append to the word for a method.
+_ENDINGS = r"(classifier|regressor|regression|model|cv|analysis)$"
 
 
 def load_on_use(
@@ -97,12 +102,38 @@ def _rooms_with(name: str, room: str, file: str) -> str:
 
 def _elsewhere(name: str) -> str:
     """Name what does here what other libraries call so."""
-    if name.startswith("_"):
-        return ""
-    from posteriori.numerics.other_names import names_here
-
-    here = names_here(name)
+    here = () if name.startswith("_") else names_here(name)
     return f"; here that is {' or '.join(here)}" if here else ""
+
+
+def read_other_names() -> dict[str, list[str]]:
+    """Return words of the field and of other libraries, and by room what does here what they stand for."""
+    import tomllib
+
+    file = Path(__file__).parents[1] / "other_names.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def names_here(word: str) -> tuple[str, ...]:
+    """Return what does here what a word stands for elsewhere; nothing for words that are not known.
+
+    Examples
+    --------
+    >>> names_here("kalman_filter")
+    ('posteriori.sequence.LinearSystem', 'posteriori.inference.filter_chain')
+    >>> names_here("XGBRegressor")
+    ('posteriori.ensemble.GradientBoostingClassifier', 'posteriori.ensemble.GradientBoostingRegressor')
+    """
+    known = {_bare(name): here for name, here in read_other_names().items()}
+    asked = _bare(word)
+    found = known.get(asked) or known.get(re.sub(_ENDINGS, "", asked)) or ()
+    return tuple(f"posteriori.{name}" for name in found)
+
+
+def _bare(word: str) -> str:
+    """Return a word in small letters, without what stands between them; XGB and LGBM are short for others."""
+    plain = "".join(c for c in word.lower() if c.isalnum())
+    return re.sub(r"^lgbm", "lightgbm", re.sub(r"^xgb(?!oost)", "xgboost", plain))
 
 
 def _is_import(frame: FrameType) -> bool:

@@ -8,7 +8,6 @@ import pytest
 
 from posteriori import analyze
 from posteriori.analysis.report.calibration_words import classes_in_words
-from posteriori.analysis.report.page import make_page
 from posteriori.analysis.report.what_if import (
     _typical_row,
     added_curves,
@@ -66,14 +65,14 @@ def test_classes_have_probabilities(found):
 
 
 def test_intervals_that_are_too_narrow_are_said_to_be(found):
-    assert "they can be taken at their word" in make_page(found, "t")
+    assert "they can be taken at their word" in found.html("t")
     unseen = found.outcomes[found.kept].unseen
     spoiled = found.outcomes | {
         found.kept: found.outcomes[found.kept]._replace(
             unseen=unseen._replace(level=np.where(unseen.level > 0.5, 0.999, 0.001))
         )
     }
-    page = make_page(replace(found, outcomes=spoiled), "t")
+    page = replace(found, outcomes=spoiled).html("t")
     assert "0%), less than promised: they are too narrow" in page
 
 
@@ -111,7 +110,7 @@ def test_probabilities_that_promise_too_much_are_said_to():
 
 
 def test_links_lead_to_sections(found):
-    page = make_page(found, "t")
+    page = found.html("t")
     for anchor in ("the-ranking", "what-drives-the-predictions", "some-rows"):
         assert f'href="#{anchor}"' in page
         assert f'id="{anchor}"' in page
@@ -151,8 +150,8 @@ class TestAddedCurves:
         assert line[30] - line[5] == pytest.approx(high - low, rel=1e-9)
 
     def test_the_page_shows_them(self, added, found):
-        page = make_page(added, "t")
+        page = added.html("t")
         assert "What each column adds" in page
         assert "What x adds to y" in page
-        assert "What each column adds" not in make_page(found, "t")
+        assert "What each column adds" not in found.html("t")
         assert added_curves(found) == ("", [])

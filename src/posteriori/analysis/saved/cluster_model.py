@@ -9,17 +9,24 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.saved.column_reader import ColumnReader
+from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, is_order, saved_as
 from posteriori.analysis.table.columns import Column
+from posteriori.analysis.table.wording import counted
+from posteriori.mixture.latent_classes import LatentClasses
+from posteriori.mixture.normal.bayesian_gaussian_mixture import BayesianGaussianMixture
 from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = ["LABELS", "ClusterModel"]
 
+#: Mixtures that tell clusters.
+_MIXTURES = (BayesianGaussianMixture, LatentClasses)
+
 #: Columns that are told of each row.
 LABELS = ("cluster", "cluster_probability", "log_density")
 
 
+@saved_as("clusters")
 @dataclass(frozen=True)
 class ClusterModel(ColumnReader):
     """A fitted mixture with the columns that it needs.
@@ -40,12 +47,29 @@ class ClusterModel(ColumnReader):
 
     purpose: ClassVar[str] = "tells clusters by"
     told: ClassVar[str] = "clusters"
+    own = ("order",)
+    fact_types = {**COMMON_FACTS, "clusters": (int,), "kind": (str,), "log_evidence": (float,)}
 
     name: str
     pipeline: Pipeline
     columns: tuple[Column, ...]
     order: tuple[int, ...]
     facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What it is and does, in a line."""
+        return f"{self.name}: tells {counted(self.facts['clusters'], 'cluster')} apart"
+
+    def require_sound(self) -> None:
+        super().require_sound()
+        pipeline = self.pipeline
+        if not (isinstance(pipeline, Pipeline) and isinstance(pipeline[-1], _MIXTURES)):
+            raise ValueError("it holds no mixture")
+        if not self.columns:
+            raise ValueError("it has no columns")
+        if not is_order(self.order, len(pipeline[-1].weights_)):
+            raise ValueError("its clusters have no order")
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return the cluster of each row of a table.

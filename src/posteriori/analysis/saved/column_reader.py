@@ -1,9 +1,10 @@
-"""What all saved models have in common: the columns that they need, and how these are read from tables."""
+"""What all saved models have in common: the columns that they need, how these are read, and what files hold."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar
 
 import pandas as pd
 from sklearn.pipeline import Pipeline
@@ -11,8 +12,27 @@ from sklearn.pipeline import Pipeline
 from posteriori.analysis.fitting.new_rows import notes_on_new_rows
 from posteriori.analysis.table.columns import Column, convert_column
 from posteriori.analysis.table.reading import to_pandas
+from posteriori.analysis.table.wording import counted, fixed_number, short_number
 
-__all__ = ["ColumnReader"]
+__all__ = ["COMMON_FACTS", "SAVED", "ColumnReader", "has_types", "is_order", "saved_as"]
+
+#: What every saved model says about itself.
+COMMON_FACTS: dict[str, tuple[type, ...]] = {"rows": (int,), "seed": (int,), "version": (str,)}
+
+#: All kinds of models that files may hold, by the word that tells them.
+SAVED: dict[str, type[ColumnReader]] = {}
+
+Kind = TypeVar("Kind", bound="type[ColumnReader]")
+
+
+def saved_as(kind: str) -> Callable[[Kind], Kind]:
+    """Let models of a class be saved, under a word that tells them from others."""
+
+    def register(model: Kind) -> Kind:
+        SAVED[kind] = model
+        return model
+
+    return register
 
 
 class ColumnReader(ABC):
@@ -28,7 +48,14 @@ class ColumnReader(ABC):
         What it needs.
     facts : dict
         What else is worth knowing.
+    own : tuple of str
+        Names of further fields, which files hold as well.
+    fact_types : mapping of tuple of type
+        Of facts, by name; others are numbers.
     """
+
+    own: ClassVar[tuple[str, ...]] = ()
+    fact_types: ClassVar[Mapping[str, tuple[type, ...]]] = COMMON_FACTS
 
     name: str
     pipeline: Any
@@ -44,6 +71,41 @@ class ColumnReader(ABC):
     @abstractmethod
     def told(self) -> str:
         """What it tells of rows."""
+
+    @property
+    def title(self) -> str:
+        """What it is and does, in a line."""
+        return f"{self.name}: predicts {self.told}"
+
+    def describe(self) -> list[str]:
+        """Say in lines what is known about it."""
+        facts = self.facts
+        lines = [f"learned from {counted(facts['rows'], 'row')} with posteriori {facts['version']}"]
+        lines += self.own_lines()
+        if facts.get("prior"):
+            lines.append(f"prior: {facts['prior']}")
+        if facts.get("log_evidence") is not None:
+            evidence = fixed_number(facts["log_evidence"], 2)
+            lines.append(f"log evidence: {evidence} ({facts.get('kind')})")
+        errors = [f"{name} {short_number(x)}" for name, x in facts.get("metrics", {}).items()]
+        return [*lines, *([f"on unseen rows: {', '.join(errors)}"] if errors else [])]
+
+    def own_lines(self) -> list[str]:
+        """Say what only models of its kind have."""
+        return []
+
+    def require_sound(self) -> None:
+        """Refuse what only a forged file can hold.
+
+        Raises
+        ------
+        ValueError
+            When fields are not of their types, or do not belong together.
+        """
+        if not isinstance(self.name, str):
+            raise ValueError("its name is no text")
+        if not has_types(self.facts, self.fact_types):
+            raise ValueError(f"what it says about itself is not what a {type(self).__name__} says")
 
     @property
     def pipelines(self) -> list[Pipeline]:
@@ -94,3 +156,18 @@ class ColumnReader(ABC):
         """
         frame = to_pandas(table)
         return notes_on_new_rows(self.columns, self.pipelines[0][0], frame, self.read(frame))
+
+
+def has_types(values: Any, types: Mapping[str, tuple[type, ...]]) -> bool:
+    """Tell whether values are of the given types, by name; other names have numbers."""
+    return (
+        isinstance(values, dict)
+        and types.keys() <= values.keys()
+        and all(type(value) in types.get(name, (float,)) for name, value in values.items())
+    )
+
+
+def is_order(order: Any, count: int) -> bool:
+    """Tell whether something names each of so many places once."""
+    whole = isinstance(order, tuple) and all(type(k) is int for k in order)
+    return whole and sorted(order) == list(range(count))

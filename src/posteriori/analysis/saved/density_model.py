@@ -10,9 +10,11 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.preparation import OTHER, CodeColumns
-from posteriori.analysis.saved.column_reader import ColumnReader
+from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, saved_as
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.values import dates_of
+from posteriori.analysis.table.wording import counted, fixed_number
+from posteriori.estimators.contract import FillsGaps, offers
 from posteriori.inference.gaps.gap_beliefs import CodeGaps, GapBelief
 from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.types import Array
@@ -23,6 +25,7 @@ __all__ = ["DensityModel", "log_density_of"]
 _YEAR = 365.25
 
 
+@saved_as("density")
 @dataclass(frozen=True)
 class DensityModel(ColumnReader):
     """A fitted density with the columns that it needs.
@@ -41,11 +44,33 @@ class DensityModel(ColumnReader):
 
     purpose: ClassVar[str] = "describes"
     told: ClassVar[str] = "the log density"
+    fact_types = {
+        **COMMON_FACTS,
+        **dict.fromkeys(("prior", "kind"), (str,)),
+        "log_evidence": (float, type(None)),
+        "held_out": (float,),
+    }
 
     name: str
     pipeline: Pipeline
     columns: tuple[Column, ...]
     facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What it is and does, in a line."""
+        return f"{self.name}: describes {counted(len(self.columns), 'column')} together"
+
+    def own_lines(self) -> list[str]:
+        each = fixed_number(self.facts["held_out"] / self.facts["rows"], 2)
+        return [f"log density of an unseen row: {each} on average"]
+
+    def require_sound(self) -> None:
+        super().require_sound()
+        if not (isinstance(self.pipeline, Pipeline) and offers(self.pipeline[-1], FillsGaps)):
+            raise ValueError("it holds no density")
+        if not self.columns:
+            raise ValueError("it has no columns")
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return how probable each row of a table is, and what belongs into its gaps.

@@ -12,14 +12,19 @@ from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.forecasts.dated.dated_column import levels_of, read_moments
 from posteriori.analysis.forecasts.dated.holiday_inputs import count_holidays
+from posteriori.analysis.forecasts.dated.series_calendar import name_steps, time_words
 from posteriori.analysis.forecasts.interval_columns import interval_columns
-from posteriori.analysis.saved.column_reader import ColumnReader
+from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, saved_as
 from posteriori.analysis.table.columns import Column, numbers_in
 from posteriori.analysis.table.reading import to_pandas
+from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_clock import SeriesClock
 
 __all__ = ["ForecastModel", "SavedSeries", "SeriesShelf"]
+
+#: Series that are described.
+_MOST_SERIES = 24
 
 
 class SavedSeries(NamedTuple):
@@ -62,6 +67,7 @@ class SeriesShelf:
         self.series = series
 
 
+@saved_as("forecasts")
 @dataclass(frozen=True)
 class ForecastModel(ColumnReader):
     """Models of series with the columns that they need.
@@ -84,6 +90,13 @@ class ForecastModel(ColumnReader):
 
     purpose: ClassVar[str] = "forecasts by"
     told: ClassVar[str] = "later values"
+    own = ("value", "by", "holidays")
+    fact_types = {
+        **COMMON_FACTS,
+        **dict.fromkeys(("kind", "prior"), (str,)),
+        "series": (int,),
+        "log_evidence": (float, type(None)),
+    }
 
     name: str
     pipeline: Pipeline
@@ -92,6 +105,32 @@ class ForecastModel(ColumnReader):
     by: Column | None = None
     holidays: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What it is and does, in a line."""
+        count = counted(self.facts["series"], "series", "series")
+        return f"{self.name}: forecasts {self.value.name!r} of {count}"
+
+    def own_lines(self) -> list[str]:
+        """Say when the series are, and what the first of them is forecast by."""
+        lines = [f"series are told by {self.by.name!r}"] if self.by is not None else []
+        lines += [f"holidays of {self.holidays}"] if self.holidays else []
+        for name, one in list(self.series.items())[:_MOST_SERIES]:
+            last = time_words(one.clock, one.clock.times(np.array([one.last]))[0])
+            label = f"{name}: " if name else ""
+            lines.append(f"{label}{name_steps(one.clock).steps} up to {last}")
+        return lines
+
+    def require_sound(self) -> None:
+        super().require_sound()
+        if not isinstance(self.holidays, str):
+            raise ValueError("its holidays are of no country")
+        shelf = self.pipeline[-1]
+        if not (isinstance(shelf, SeriesShelf) and _are_series(shelf.series)):
+            raise ValueError("it holds no series")
+        if not self.columns:
+            raise ValueError("it has no columns")
 
     @property
     def series(self) -> dict[str, SavedSeries]:
@@ -201,3 +240,20 @@ class ForecastModel(ColumnReader):
                 for name in one.inputs
             ]
         )
+
+
+def _are_series(series: Any) -> bool:
+    return (
+        isinstance(series, dict)
+        and bool(series)
+        and all(
+            isinstance(name, str)
+            and isinstance(one, SavedSeries)
+            and isinstance(one.kind, str)
+            and isinstance(one.origin, str if one.dated else float)
+            and type(one.dated) is bool
+            and all(type(x) is float for x in (one.step, one.last))
+            and isinstance(one.inputs, tuple)
+            for name, one in series.items()
+        )
+    )

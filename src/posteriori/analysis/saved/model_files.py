@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,69 +11,35 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.preparation import NoColumns, NumberColumns
-from posteriori.analysis.saved.cluster_model import ClusterModel
-from posteriori.analysis.saved.column_reader import ColumnReader
-from posteriori.analysis.saved.density_model import DensityModel
-from posteriori.analysis.saved.forecast_model import ForecastModel, SavedSeries, SeriesShelf
+from posteriori.analysis.saved import (  # these register what can be saved
+    cluster_model as _clusters,  # noqa: F401
+    density_model as _density,  # noqa: F401
+    forecast_model as _forecasts,  # noqa: F401
+    segment_model as _segments,  # noqa: F401
+)
+from posteriori.analysis.saved.column_reader import SAVED, ColumnReader, has_types
 from posteriori.analysis.saved.object_tree import from_tree, to_tree
-from posteriori.analysis.saved.segment_model import SegmentModel
-from posteriori.analysis.saved.table_model import TARGET_KINDS, TableModel
+from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.columns import Column
-from posteriori.estimators.contract import FillsGaps, offers
-from posteriori.mixture.latent_classes import LatentClasses
-from posteriori.mixture.normal.bayesian_gaussian_mixture import BayesianGaussianMixture
 from posteriori.numerics.record_files import Format, read_record, write_record
 from posteriori.selection.averaging import ClassifierAverage, ModelAverage
-from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
 
 __all__ = ["load_model", "save_model"]
 
 _FORMAT = Format("posteriori model", 4, "model")
-_MIXTURES = (BayesianGaussianMixture, LatentClasses)
 _COLUMN_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "kind", "style", "note"), (str,)),
     **dict.fromkeys(("missing", "distinct"), (int,)),
     **dict.fromkeys(("limits", "levels", "remarks"), (tuple,)),
 }
-_FACT_TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("task", "prior", "kind", "version", "loss"), (str,)),
-    **dict.fromkeys(("rows", "seed"), (int,)),
-    "log_evidence": (float, type(None)),
-    "held_out": (float,),
-    "metrics": (dict,),
-}
-_DENSITY_FACT_TYPES = {
-    name: types for name, types in _FACT_TYPES.items() if name not in ("task", "loss", "metrics")
-}
-_CLUSTER_FACT_TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("kind", "version"), (str,)),
-    **dict.fromkeys(("rows", "clusters", "seed"), (int,)),
-    "log_evidence": (float,),
-}
-_SEGMENT_FACT_TYPES: dict[str, tuple[type, ...]] = {
-    "states" if name == "clusters" else name: types for name, types in _CLUSTER_FACT_TYPES.items()
-}
+#: What files of all kinds hold.
+_COMMON = {"saved", "name", "pipeline", "columns", "facts", "trial", "answers"}
 
-_FORECAST_FACT_TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("kind", "prior", "version"), (str,)),
-    **dict.fromkeys(("rows", "series", "seed"), (int,)),
-    "log_evidence": (float, type(None)),
-}
-
-#: All models that can be saved.
-SavedModel = TableModel | ClusterModel | SegmentModel | DensityModel | ForecastModel
-
-#: What each kind of them has beside name, pipeline, columns and facts.
-_OWN: dict[type, tuple[str, ...]] = {
-    TableModel: ("target", "classes", "target_kind"),
-    ClusterModel: ("order",),
-    SegmentModel: ("order", "symbols", "time", "by"),
-    DensityModel: (),
-    ForecastModel: ("value", "by", "holidays"),
-}
+#: What only models of a kind have in files that do not name it, as those of earlier versions.
+_TOLD_BY = {"holidays": "forecasts", "target": "table", "symbols": "segments", "order": "clusters"}
 
 
-def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
+def save_model(model: ColumnReader, path: str | os.PathLike[str]) -> None:
     """Write a model, whole or not at all.
 
     Two rows with usual values and what is predicted for them are written with it, so that who
@@ -83,6 +48,7 @@ def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
     trial = _usual_rows(model)
     answers = _answers(model, trial)
     content = {
+        "saved": _kind_of(model),
         "name": model.name,
         "pipeline": model.pipeline,
         "columns": [_plain(c) for c in model.columns],
@@ -90,12 +56,12 @@ def save_model(model: SavedModel, path: str | os.PathLike[str]) -> None:
         "trial": trial,
         "answers": answers,
     }
-    content |= {name: _plain(getattr(model, name)) for name in _OWN[type(model)]}
+    content |= {name: _plain(getattr(model, name)) for name in model.own}
     tree, numbers = to_tree(content)
     write_record(path, _FORMAT, tree, numbers)
 
 
-def load_model(path: str | os.PathLike[str]) -> SavedModel:
+def load_model(path: str | os.PathLike[str]) -> ColumnReader:
     """Read what :func:`save_model` wrote.
 
     Raises
@@ -113,133 +79,49 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     return model
 
 
-def _read_content(content: dict[str, Any]) -> tuple[SavedModel, Any, Any]:
+def _read_content(content: dict[str, Any]) -> tuple[ColumnReader, Any, Any]:
     """Return the model, the rows it was tried on and what it said, all of the right types."""
     columns = tuple(Column(*fields) for fields in content["columns"])
     if not _is_model(content["pipeline"]):
         raise ValueError("it holds no model")
     if not all(_is_usable(c) for c in columns):
         raise ValueError("its columns are not described as columns are")
-    readers: dict[str, Callable[..., SavedModel]] = {
-        "holidays": _read_forecasts,
-        "target": _read_predictions,
-        "symbols": _read_segments,
-        "order": _read_clusters,
-        "name": _read_density,
-    }
-    read = next(read for key, read in readers.items() if key in content)
-    return read(content, columns), content["trial"], content["answers"]
-
-
-def _read_density(content: dict[str, Any], columns: tuple[Column, ...]) -> DensityModel:
-    name, pipeline, facts = content["name"], content["pipeline"], content["facts"]
-    if not isinstance(name, str):
-        raise ValueError("its name is no text")
-    if not (isinstance(pipeline, Pipeline) and offers(pipeline[-1], FillsGaps)):
-        raise ValueError("it holds no density")
-    if not (columns and _has_types(facts, _DENSITY_FACT_TYPES)):
-        raise ValueError("what it says about itself is not what densities say")
-    return DensityModel(name, pipeline, columns, facts)
-
-
-def _read_clusters(content: dict[str, Any], columns: tuple[Column, ...]) -> ClusterModel:
-    name, pipeline, facts = content["name"], content["pipeline"], content["facts"]
-    if not isinstance(name, str):
-        raise ValueError("its name is no text")
-    if not (isinstance(pipeline, Pipeline) and isinstance(pipeline[-1], _MIXTURES)):
-        raise ValueError("it holds no mixture")
-    if not (columns and _has_types(facts, _CLUSTER_FACT_TYPES)):
-        raise ValueError("what it says about itself is not what models of clusters say")
-    order = content["order"]
-    if not _is_order(order, len(pipeline[-1].weights_)):
-        raise ValueError("its clusters have no order")
-    return ClusterModel(name, pipeline, columns, order, facts)
-
-
-def _read_segments(content: dict[str, Any], columns: tuple[Column, ...]) -> SegmentModel:
-    name, pipeline, facts = content["name"], content["pipeline"], content["facts"]
-    if not isinstance(name, str):
-        raise ValueError("its name is no text")
-    if not (isinstance(pipeline, Pipeline) and isinstance(pipeline[-1], HiddenMarkovChain)):
-        raise ValueError("it holds no hidden chain")
-    if not (columns and _has_types(facts, _SEGMENT_FACT_TYPES)):
-        raise ValueError("what it says about itself is not what models of segments say")
-    if not _is_order(content["order"], len(pipeline[-1].initial)):
-        raise ValueError("its states have no order")
-    if not _are_symbols(content["symbols"], len(columns)):
-        raise ValueError("its symbols are no codes of columns")
-    others = [None if c is None else Column(*c) for c in (content["time"], content["by"])]
-    if not all(c is None or _is_described(c) for c in others):
-        raise ValueError("its times and series are not described as columns are")
-    order, symbols = content["order"], content["symbols"]
-    return SegmentModel(name, pipeline, columns, order, symbols, others[0], others[1], facts)
-
-
-def _read_forecasts(content: dict[str, Any], columns: tuple[Column, ...]) -> ForecastModel:
-    name, pipeline, facts = content["name"], content["pipeline"], content["facts"]
-    if not (isinstance(name, str) and isinstance(content["holidays"], str)):
-        raise ValueError("its names are no texts")
-    if not (isinstance(pipeline[-1], SeriesShelf) and _are_series(pipeline[-1].series)):
-        raise ValueError("it holds no series")
-    if not (columns and _has_types(facts, _FORECAST_FACT_TYPES)):
-        raise ValueError("what it says about itself is not what models of series say")
-    value = Column(*content["value"])
-    by = None if content["by"] is None else Column(*content["by"])
-    if not all(c is None or _is_described(c) for c in (value, by)):
-        raise ValueError("its values and series are not described as columns are")
-    return ForecastModel(name, pipeline, columns, value, by, content["holidays"], facts)
-
-
-def _are_series(series: Any) -> bool:
-    return (
-        isinstance(series, dict)
-        and bool(series)
-        and all(
-            isinstance(name, str)
-            and isinstance(one, SavedSeries)
-            and isinstance(one.kind, str)
-            and isinstance(one.origin, str if one.dated else float)
-            and type(one.dated) is bool
-            and all(type(x) is float for x in (one.step, one.last))
-            and isinstance(one.inputs, tuple)
-            for name, one in series.items()
+    kind = content.get("saved") or next((k for n, k in _TOLD_BY.items() if n in content), "density")
+    if kind not in SAVED:
+        raise ValueError(
+            f"it holds a model of the kind {kind!r}, which no module that is loaded has"
         )
-    )
+    made: Any = SAVED[kind]
+    strange = content.keys() - _COMMON - set(made.own)
+    if strange:
+        raise ValueError(f"it holds {sorted(strange)[0]!r}, which models of its kind have not")
+    common = {"name": content["name"], "pipeline": content["pipeline"], "facts": content["facts"]}
+    own = {name: _read_own(content[name]) for name in made.own}
+    model: ColumnReader = made(columns=columns, **common, **own)
+    model.require_sound()
+    return model, content["trial"], content["answers"]
 
 
-def _is_order(order: Any, count: int) -> bool:
-    whole = isinstance(order, tuple) and all(type(k) is int for k in order)
-    return whole and sorted(order) == list(range(count))
+def _kind_of(model: ColumnReader) -> str:
+    found = [kind for kind, made in SAVED.items() if type(model) is made]
+    if not found:
+        raise TypeError(f"model must be of a kind that can be saved, got {type(model).__name__}")
+    return found[0]
 
 
-def _are_symbols(symbols: Any, width: int) -> bool:
-    return isinstance(symbols, dict) and all(
-        type(place) is int
-        and 0 <= place < width
-        and isinstance(known, tuple)
-        and all(type(code) is float for code in known)
-        for place, known in symbols.items()
-    )
+def _read_own(value: Any) -> Any:
+    """Return a field of a model; a column is held as the list of its fields."""
+    if not isinstance(value, list):
+        return value
+    column = Column(*value)
+    if not _is_described(column):
+        raise ValueError("its further columns are not described as columns are")
+    return column
 
 
 def _plain(value: Any) -> Any:
     """Return a column as the list of its fields; files hold all else as it is."""
     return list(vars(value).values()) if isinstance(value, Column) else value
-
-
-def _read_predictions(content: dict[str, Any], columns: tuple[Column, ...]) -> TableModel:
-    names, facts = (content["name"], content["target"]), content["facts"]
-    if not all(isinstance(name, str) for name in names):
-        raise ValueError("its names are no texts")
-    if not (_has_types(facts, _FACT_TYPES) and _has_types(facts["metrics"], {})):
-        raise ValueError("what it says about itself is not what models say")
-    if not _are_classes(content["classes"]):
-        raise ValueError("its classes are no list of labels")
-    if content["target_kind"] not in TARGET_KINDS:
-        raise ValueError("its target is of no known kind")
-    return TableModel(
-        *names, content["pipeline"], columns, content["classes"], facts, content["target_kind"]
-    )
 
 
 def _is_model(found: Any) -> bool:
@@ -251,27 +133,16 @@ def _is_model(found: Any) -> bool:
     return isinstance(found, Pipeline)
 
 
-def _are_classes(found: Any) -> bool:
-    return found is None or (isinstance(found, np.ndarray) and found.ndim == 1)
-
-
 def _is_usable(column: Column) -> bool:
     return column.used and _is_described(column)
 
 
 def _is_described(column: Column) -> bool:
     return (
-        _has_types(vars(column), _COLUMN_TYPES)
+        has_types(vars(column), _COLUMN_TYPES)
         and len(column.limits) in (0, 2)
         and all(type(limit) is float for limit in column.limits)
         and all(type(text) is str for text in (*column.levels, *column.remarks))
-    )
-
-
-def _has_types(values: dict[str, Any], types: dict[str, tuple[type, ...]]) -> bool:
-    """Tell whether values are of the given types, by name; other names have numbers."""
-    return types.keys() <= values.keys() and all(
-        type(value) in types.get(name, (float,)) for name, value in values.items()
     )
 
 

@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.saved.column_reader import ColumnReader
+from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, is_order, saved_as
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.series import Arrangement, Series, arrange_rows
+from posteriori.analysis.table.wording import counted
 from posteriori.inference.state_chains.hidden_markov import forward_backward
 from posteriori.numerics.types import Array
+from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
 
 __all__ = ["SEGMENT_LABELS", "SegmentModel", "recode"]
 
@@ -23,6 +25,7 @@ __all__ = ["SEGMENT_LABELS", "SegmentModel", "recode"]
 SEGMENT_LABELS = ("state", "state_probability")
 
 
+@saved_as("segments")
 @dataclass(frozen=True)
 class SegmentModel(ColumnReader):
     """A hidden chain with the columns that it needs.
@@ -47,6 +50,8 @@ class SegmentModel(ColumnReader):
 
     purpose: ClassVar[str] = "tells states by"
     told: ClassVar[str] = "states"
+    own = ("order", "symbols", "time", "by")
+    fact_types = {**COMMON_FACTS, "states": (int,), "kind": (str,), "log_evidence": (float,)}
 
     name: str
     pipeline: Pipeline
@@ -56,6 +61,27 @@ class SegmentModel(ColumnReader):
     time: Column | None = None
     by: Column | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What it is and does, in a line."""
+        return f"{self.name}: tells {counted(self.facts['states'], 'state')} of series"
+
+    def own_lines(self) -> list[str]:
+        told = (("rows are ordered by", self.time), ("series are told by", self.by))
+        return [f"{words} {column.name!r}" for words, column in told if column is not None]
+
+    def require_sound(self) -> None:
+        super().require_sound()
+        pipeline = self.pipeline
+        if not (isinstance(pipeline, Pipeline) and isinstance(pipeline[-1], HiddenMarkovChain)):
+            raise ValueError("it holds no hidden chain")
+        if not self.columns:
+            raise ValueError("it has no columns")
+        if not is_order(self.order, len(pipeline[-1].initial)):
+            raise ValueError("its states have no order")
+        if not _are_symbols(self.symbols, len(self.columns)):
+            raise ValueError("its symbols are no codes of columns")
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return the state of each row of a table, given all rows of its series.
@@ -121,3 +147,13 @@ def recode(codes: Array, symbols: Mapping[int, tuple[float, ...]]) -> Array:
         for number, code in enumerate(known):
             x[codes[:, place] == code, place] = number
     return x
+
+
+def _are_symbols(symbols: Any, width: int) -> bool:
+    return isinstance(symbols, dict) and all(
+        type(place) is int
+        and 0 <= place < width
+        and isinstance(known, tuple)
+        and all(type(code) is float for code in known)
+        for place, known in symbols.items()
+    )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.saved.column_reader import ColumnReader
+from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, has_types, saved_as
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.values import dates_of
 from posteriori.estimators.contract import predictive_of
@@ -21,6 +21,7 @@ __all__ = ["TARGET_KINDS", "TableModel"]
 TARGET_KINDS = ("number", "date", "time")
 
 
+@saved_as("table")
 @dataclass(frozen=True)
 class TableModel(ColumnReader):
     """A fitted pipeline with the columns that it needs.
@@ -42,6 +43,15 @@ class TableModel(ColumnReader):
         Whether predicted numbers are decimal years, which stand for days or for moments.
     """
 
+    own = ("target", "classes", "target_kind")
+    fact_types = {
+        **COMMON_FACTS,
+        **dict.fromkeys(("task", "prior", "kind", "loss"), (str,)),
+        "log_evidence": (float, type(None)),
+        "held_out": (float,),
+        "metrics": (dict,),
+    }
+
     name: str
     target: str
     pipeline: Any
@@ -59,6 +69,22 @@ class TableModel(ColumnReader):
     def told(self) -> str:
         """What it tells of rows."""
         return self.target
+
+    def own_lines(self) -> list[str]:
+        labels = () if self.classes is None else self.classes[:20]
+        return [f"classes: {', '.join(map(str, labels))}"] if len(labels) else []
+
+    def require_sound(self) -> None:
+        super().require_sound()
+        if not isinstance(self.target, str):
+            raise ValueError("its target is no text")
+        if not has_types(self.facts["metrics"], {}):
+            raise ValueError("its errors are no numbers")
+        classes = self.classes
+        if not (classes is None or (isinstance(classes, np.ndarray) and classes.ndim == 1)):
+            raise ValueError("its classes are no list of labels")
+        if self.target_kind not in TARGET_KINDS:
+            raise ValueError("its target is of no known kind")
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return predictions, a row for each row of the table.
