@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori import Normal, NormalInverseGamma, StudentT, __version__, bayes
+from posteriori import Normal, NormalInverseGamma, StudentT, bayes
 from posteriori.analysis.fitting.preparation import NoColumns
 from posteriori.analysis.report.html_pieces import section, table as html_table
-from posteriori.analysis.saved.column_reader import ColumnReader, saved_as
+from posteriori.analysis.saved.column_reader import ColumnReader, common_facts, saved_as
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.tasks.contract import Grid, Page, Part, Table, TaskResult
@@ -145,6 +145,6 @@ def differ(
         Pipeline([("columns", NoColumns())]),
         tuple(column for column in describe_columns(frame) if column.name == first),
         (apart[0].predictive, apart[1].predictive),
-        {"rows": len(frame), "seed": seed, "version": __version__},
+        common_facts(len(frame), seed),
     )
     return Difference((first, second), evidences, means, model, seed)

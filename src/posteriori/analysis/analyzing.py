@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.metadata import version
 from typing import Any, overload
 
 from posteriori.analysis.densities.describing import TableDensity, describe_density
@@ -12,6 +10,7 @@ from posteriori.analysis.fitting.findings import Findings, conclude
 from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.fitting.staged import run_in_stages
 from posteriori.analysis.fitting.table_problem import make_problem, read_target, suited_candidates
+from posteriori.analysis.fitting.workers import count_jobs
 from posteriori.analysis.report.ranking_tables import (
     aligned,
     ranked_data,
@@ -19,15 +18,13 @@ from posteriori.analysis.report.ranking_tables import (
     ranking_table,
 )
 from posteriori.analysis.report.verdict_words import verdict_of
+from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.tasks.contract import Page, Part, Table, TaskResult
 
 __all__ = ["Analysis", "analyze"]
-
-#: Most processes that are started unasked.
-_MOST_JOBS = 8
 
 
 class Analysis(Findings, TaskResult):
@@ -115,16 +112,14 @@ class Analysis(Findings, TaskResult):
     def _facts(self, outcome: Outcome) -> dict[str, Any]:
         evidence = outcome.evidence
         return {
-            "rows": len(self.problem.y),
+            **common_facts(len(self.problem.y), self.seed),
             "task": self.target.task,
             "prior": outcome.candidate.prior,
             "log_evidence": None if evidence is None else float(evidence),
             "kind": "" if evidence is None else evidence.kind,
             "held_out": self.ranking[outcome.name].elpd,
             "metrics": dict(self.metrics[outcome.name]),
-            "seed": self.seed,
             "loss": self.problem.loss,
-            "version": version("posteriori"),
         }
 
     def __repr__(self) -> str:
@@ -257,7 +252,6 @@ def analyze(
     0.5
     """
     frame = to_pandas(table)
-    jobs = jobs or min(os.cpu_count() or 1, _MOST_JOBS)
     if target is None:
         _require_joint(task, loss)
         return describe_density(
@@ -265,7 +259,7 @@ def analyze(
             models=models,
             drop=drop,
             folds=folds,
-            jobs=jobs,
+            jobs=count_jobs(jobs),
             time_limit=time_limit,
             seed=seed,
             on_outcome=on_outcome,
@@ -280,7 +274,7 @@ def analyze(
         candidates,
         seed,
         whole=thorough,
-        jobs=jobs,
+        jobs=count_jobs(jobs),
         time_limit=time_limit,
         on_outcome=on_outcome,
     )

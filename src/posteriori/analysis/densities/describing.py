@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from posteriori.analysis.report.ranking_tables import (
     ranking_parts,
     ranking_table,
 )
+from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.saved.density_model import DensityModel
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.tasks.contract import Page, Part, TaskResult
@@ -183,13 +183,11 @@ class TableDensity(TaskResult):
             raise ValueError(f"{name!r} was not fitted: {outcome.failure}")
         evidence = outcome.evidence
         facts = {
-            "rows": len(self.problem.X),
+            **common_facts(len(self.problem.X), self.seed),
             "prior": outcome.candidate.prior,
             "log_evidence": None if evidence is None else float(evidence),
             "kind": "" if evidence is None else evidence.kind,
             "held_out": self.ranking[name].elpd,
-            "seed": self.seed,
-            "version": version("posteriori"),
         }
         return DensityModel(name, outcome.model, self.used, facts)
 

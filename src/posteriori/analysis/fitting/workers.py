@@ -26,8 +26,12 @@ from joblib.externals.loky.backend.context import get_context
 from threadpoolctl import threadpool_limits
 
 from posteriori.analysis.fitting.copies import ORPHANED, Copies
+from posteriori.numerics.threads import processor_count
 
-__all__ = ["COPIES", "Workers", "beside", "in_new_processes", "in_processes"]
+__all__ = ["COPIES", "Workers", "beside", "count_jobs", "in_new_processes", "in_processes"]
+
+#: Most processes that are started unasked.
+_MOST_JOBS = 8
 
 #: Whether processes are copies of this one: elsewhere than on Linux libraries do not survive that.
 COPIES = sys.platform == "linux"
@@ -46,6 +50,11 @@ class Workers(NamedTuple):
 
     submit: Callable[..., Future[Any]]
     alive: Callable[[], bool]
+
+
+def count_jobs(asked: int | None) -> int:
+    """Return how many fits run at a time: as asked, or one for each processor, but not too many."""
+    return asked or min(processor_count(), _MOST_JOBS)
 
 
 @contextmanager
@@ -73,7 +82,7 @@ def in_processes(data: Any, count: int) -> Iterator[Workers]:
     Each has its share of the processors for threads of our loops. Libraries have one thread in copies:
     those that GNU's OpenMP has started are missing in a copy, which would wait for them for ever.
     """
-    threads = max(1, (os.cpu_count() or 1) // count)
+    threads = max(1, processor_count() // count)
     if not COPIES:
         with in_new_processes(data, count, threads) as workers:
             yield workers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time as clock
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from posteriori.analysis.fitting.running import DIED, INTERRUPTED, OUT_OF_TIME
-from posteriori.analysis.fitting.workers import Workers, beside, in_processes
+from posteriori.analysis.fitting.workers import Workers, beside, count_jobs, in_processes
 from posteriori.analysis.forecasts.dated.dated_column import DatedTable, read_dated_table
 from posteriori.analysis.forecasts.dated.prepared_series import ForecastOptions, check_mass
 from posteriori.analysis.forecasts.forecasting import Forecast, forecast_series
@@ -29,8 +28,6 @@ __all__ = ["Forecasts", "forecast"]
 
 #: Series whose line is printed.
 _MOST_SERIES = 24
-#: Most processes that are started unasked.
-_MOST_JOBS = 8
 #: Steps of all series from which on they have processes of their own.
 _WORTH_PROCESSES = 2000
 #: Seconds between two looks at the time.
@@ -240,12 +237,11 @@ def forecast(
     options = ForecastOptions(
         horizon, period, future, holidays, event, asked, origins, check_mass(mass), seed
     )
-    jobs = jobs or min(os.cpu_count() or 1, _MOST_JOBS)
     if by is None:
         return forecast_series(
-            dated, 0, options, jobs=jobs, time_limit=time_limit, on_outcome=on_outcome
+            dated, 0, options, jobs=count_jobs(jobs), time_limit=time_limit, on_outcome=on_outcome
         )
-    return _forecast_all(dated, options, jobs, time_limit, on_outcome)
+    return _forecast_all(dated, options, count_jobs(jobs), time_limit, on_outcome)
 
 
 def _with_index(frame: pd.DataFrame, time: str) -> pd.DataFrame:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.preparation import NoColumns
 from posteriori.analysis.forecasts.dated.dated_column import DatedTable
+from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.saved.forecast_model import ForecastModel, SavedSeries, SeriesShelf
 from posteriori.analysis.table.columns import Column
 
@@ -29,13 +29,13 @@ def make_forecast_model(dated: DatedTable, series: Mapping[str, Forecast]) -> Fo
     names = {one.words(one.best) for one in series.values()}
     evidence = first.outcomes[first.best].evidence if len(series) == 1 else None
     facts = {
-        "rows": sum(len(one.prepared.problem.rows.y) for one in series.values()),
+        **common_facts(
+            sum(len(one.prepared.problem.rows.y) for one in series.values()), first.options.seed
+        ),
         "series": len(series),
-        "seed": first.options.seed,
         "log_evidence": None if evidence is None else float(evidence),
         "kind": "" if evidence is None else evidence.kind,
         "prior": first.outcomes[first.best].candidate.prior if len(series) == 1 else "",
-        "version": version("posteriori"),
     }
     return ForecastModel(
         names.pop() if len(names) == 1 else "several models",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from posteriori.analysis.groups.number_search import Tried, search_numbers
 from posteriori.analysis.groups.rows_to_group import ClusterRows, numbers_to_try, read_rows
 from posteriori.analysis.report.counted_finding import CountedFinding
 from posteriori.analysis.saved.cluster_model import ClusterModel
+from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted
@@ -191,12 +191,10 @@ def _model_of(
     """Return the best mixture as a model of tables, the largest cluster first, and what it tells of these."""
     best = found.best
     facts = {
-        "rows": len(rows.frame),
+        **common_facts(len(rows.frame), seed),
         "clusters": best.number,
         "log_evidence": best.log_evidence,
         "kind": best.model.log_evidence_.kind,
-        "seed": seed,
-        "version": version("posteriori"),
     }
     pipeline = Pipeline([("columns", rows.encoder), ("model", best.model)])
     used = tuple(c for c in columns if c.used)

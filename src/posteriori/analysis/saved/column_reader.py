@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from typing import Any, ClassVar, TypeVar
 
 import pandas as pd
@@ -14,7 +15,15 @@ from posteriori.analysis.table.columns import Column, convert_column
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted, fixed_number, short_number
 
-__all__ = ["COMMON_FACTS", "SAVED", "ColumnReader", "has_types", "is_order", "saved_as"]
+__all__ = [
+    "COMMON_FACTS",
+    "SAVED",
+    "ColumnReader",
+    "common_facts",
+    "has_types",
+    "is_order",
+    "saved_as",
+]
 
 #: What every saved model says about itself.
 COMMON_FACTS: dict[str, tuple[type, ...]] = {"rows": (int,), "seed": (int,), "version": (str,)}
@@ -156,6 +165,11 @@ class ColumnReader(ABC):
         """
         frame = to_pandas(table)
         return notes_on_new_rows(self.columns, self.pipelines[0][0], frame, self.read(frame))
+
+
+def common_facts(rows: int, seed: int) -> dict[str, Any]:
+    """Return what every saved model says about itself."""
+    return {"rows": rows, "seed": seed, "version": version("posteriori")}
 
 
 def has_types(values: Any, types: Mapping[str, tuple[type, ...]]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.number_weights import Found
 from posteriori.analysis.report.counted_finding import CountedFinding
+from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.saved.segment_model import SegmentModel
 from posteriori.analysis.segments.regimes import Regime, make_regimes
 from posteriori.analysis.segments.segment_rows import SegmentRows, numbers_of_states, read_series
@@ -188,12 +188,10 @@ def _model_of(found: Found, rows: SegmentRows, seed: int) -> tuple[SegmentModel,
     """Return the best chain as a model of tables, lowest mean first, and what it tells of these steps."""
     best = found.best
     facts = {
-        "rows": len(rows.frame),
+        **common_facts(len(rows.frame), seed),
         "states": best.number,
         "log_evidence": best.log_evidence,
         "kind": "estimate",
-        "seed": seed,
-        "version": version("posteriori"),
     }
     pipeline = Pipeline([("columns", rows.encoder), ("model", best.model.model_)])
     model = SegmentModel(

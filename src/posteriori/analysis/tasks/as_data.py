@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from posteriori import __version__
 from posteriori.analysis.tasks.contract import TaskResult
 
 __all__ = ["SCHEMA", "as_data", "plain_value"]
@@ -23,7 +23,7 @@ def as_data(task: str, found: TaskResult) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "task": task,
-        "version": __version__,
+        "version": version("posteriori"),
         "verdict": found.verdict,
         "notes": list(found.notes),
         "interrupted": bool(found.interrupted),
