@@ -1,10 +1,13 @@
 """The top of the package: light to import, complete to look at, helpful when a name is wrong."""
 
 import ast
+import inspect
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -139,6 +142,31 @@ def test_a_name_of_another_room_is_answered_with_that_room():
     with pytest.raises(AttributeError, match=r"'BayesianNetwork'; posteriori\.networks has it$"):
         _ = posteriori.distributions.BayesianNetwork
     assert not hasattr(posteriori.distributions, "ConditionalTable")
+
+
+def public_objects() -> list[tuple[str, Any]]:
+    """Return all public classes and functions with their rooms."""
+    rooms = [(room, import_module(f"posteriori.{room}")) for room in sorted(ROOMS - {"cli"})]
+    return [
+        (f"{room}.{name}", getattr(here, name)) for room, here in rooms for name in here.__all__
+    ]
+
+
+def test_random_numbers_are_asked_for_in_one_way():
+    """Constructors take ``random_state``, as scikit-learn's do; methods and functions take ``rng``."""
+    wrong = []
+    for name, thing in public_objects():
+        if inspect.isfunction(thing) and "random_state" in inspect.signature(thing).parameters:
+            wrong.append(name)
+        if inspect.isclass(thing):
+            methods = inspect.getmembers(thing, inspect.isfunction)
+            wrong += [
+                f"{name}.{method}"
+                for method, function in methods
+                if ("rng" if method == "__init__" else "random_state")
+                in inspect.signature(function).parameters
+            ]
+    assert not wrong
 
 
 def test_version_is_that_of_the_installed_distribution():

@@ -129,7 +129,7 @@ def test_weights_are_repeated_rows(model):
 @pytest.mark.parametrize("model", [Histogram(6), AdaptiveHistogram(6)], ids=["equal", "adaptive"])
 def test_draws_follow_the_density(model):
     model.set_params(range=(0, 1)).fit(EIGHT)
-    drawn = model.sample(20_000, random_state=3)
+    drawn = model.sample(20_000, rng=3)
     assert drawn.shape == (20_000, 1)
     share = np.histogram(drawn, model.edges_)[0] / len(drawn)
     error = np.sqrt(model.masses_ * (1 - model.masses_) / len(drawn))

@@ -257,8 +257,8 @@ def test_weights_are_repeated_rows(kernel):
 def test_draws_follow_the_density(kernel, bounds):
     x = np.array([[0.05, 1.9], [0.6, 1.0], [0.9, 1.5]])
     model = KernelDensity([0.4, 0.7], kernel=kernel, bounds=bounds).fit(x, sample_weight=[3, 1, 1])
-    drawn = model.sample(20_000, random_state=0)
-    np.testing.assert_array_equal(drawn, model.sample(20_000, random_state=0))
+    drawn = model.sample(20_000, rng=0)
+    np.testing.assert_array_equal(drawn, model.sample(20_000, rng=0))
     assert np.isfinite(model.score_samples(drawn)).all()
     a, b = np.linspace(-3, 4, 281), np.linspace(-4, 6, 401)
     middles = np.stack(np.meshgrid(a, b, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -275,7 +275,7 @@ def test_draws_follow_the_density(kernel, bounds):
 
 def test_a_matrix_tilts_draws():
     matrix = np.array([[2.0, 0.9], [0.9, 0.5]])
-    drawn = KernelDensity(matrix).fit([[1.0, 2.0]]).sample(40_000, random_state=0)
+    drawn = KernelDensity(matrix).fit([[1.0, 2.0]]).sample(40_000, rng=0)
     np.testing.assert_allclose(np.cov(drawn.T), matrix, rtol=5 * np.sqrt(2 / 40_000))
     np.testing.assert_allclose(drawn.mean(axis=0), [1.0, 2.0], atol=5 * np.sqrt(2 / 40_000))
 

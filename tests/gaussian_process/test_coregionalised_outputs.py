@@ -146,7 +146,7 @@ def test_draws_follow_the_joint_belief():
     X, Y = _rows()
     gp = _fixed("constant").fit(X, Y)
     new, size = np.array([[0.2], [3.0]]), 4000
-    drawn = gp.sample_functions(new, size, random_state=0)
+    drawn = gp.sample_functions(new, size, rng=0)
     joint = gp.predict_dist(new, joint=True, noise=False)
     flat = drawn.reshape(size, 6)
     assert drawn.shape == (size, 2, 3)

@@ -220,8 +220,8 @@ class TestEstimator:
         model = fixed(name, mean="constant").fit(X, y)
         new = np.array([[0.5], [2.0], [8.0]])
         joint = model.predict_dist(new, noise=False, joint=True)
-        drawn = model.sample_functions(new, 4000, random_state=0)
-        assert np.array_equal(drawn, model.sample_functions(new, 4000, random_state=0))
+        drawn = model.sample_functions(new, 4000, rng=0)
+        assert np.array_equal(drawn, model.sample_functions(new, 4000, rng=0))
         assert np.allclose(
             np.cov(drawn.T), joint.cov, atol=5.0 * np.sqrt(2.0 / 4000) * joint.cov.max()
         )

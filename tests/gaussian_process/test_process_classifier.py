@@ -94,7 +94,7 @@ class TestWhatIsKnown:
         new = X[:3]
         joint = model.predict_dist(new, joint=True, noise=False)
         assert np.allclose(np.diagonal(joint.cov), model.predictor(new).variance)
-        drawn = model.sample_functions(new, 4000, random_state=0)
+        drawn = model.sample_functions(new, 4000, rng=0)
         error = 5.0 * np.sqrt(2.0 / 4000) * joint.cov.max()
         assert np.allclose(np.cov(drawn.T), joint.cov, atol=error)
         p = 1.0 / (1.0 + np.exp(-drawn))
@@ -105,7 +105,7 @@ class TestWhatIsKnown:
         X, _ = rows
         y = np.digitize(X[:, 0], [-0.5, 0.5])
         model = GaussianProcessClassifier(KERNEL, **FIXED).fit(X, y)
-        drawn = model.sample_functions(X[:2], 4000, random_state=0)
+        drawn = model.sample_functions(X[:2], 4000, rng=0)
         assert drawn.shape == (4000, 2, 3)
         assert np.allclose(drawn.sum(axis=2), 0.0)
         p = special.softmax(drawn, axis=2)
@@ -128,7 +128,7 @@ class TestWhatIsKnown:
         options = {"hyperparameters": hyperparameters, "fixed": ["RBF.scale"]}
         model = GaussianProcessClassifier(KERNEL, mean="zero", **options).fit(X, y)
         (whole,) = model.effects(X[:3])
-        drawn = model.sample_functions(X[:3], 4000, random_state=0)
+        drawn = model.sample_functions(X[:3], 4000, rng=0)
         error = 5.0 * drawn.std(axis=0) / np.sqrt(4000)
         assert (np.abs(drawn.mean(axis=0) - whole.belief.mean) < error).all()
         assert np.allclose(drawn.std(axis=0), whole.belief.std, rtol=0.1)

@@ -138,16 +138,14 @@ def test_draws_of_the_four_parameter_kernel():
     square = (grid - grid.T) ** 2
     expected = theta[0] * np.exp(-square / 2 / theta[1]) + theta[2] + theta[3] * grid @ grid.T
     far = _fixed(kernel + White(1e6), "zero").fit([[0.0]], [0.0])  # one row that says nothing
-    draws = far.sample_functions(grid, 20_000, random_state=0)
+    draws = far.sample_functions(grid, 20_000, rng=0)
     found = draws.T @ draws / len(draws)
     error = np.sqrt((expected**2 + np.outer(expected.diagonal(), expected.diagonal())) / len(draws))
     assert (np.abs(found - expected) < 5 * error).all()
     level = _fixed(Constant(0.5) + White(1e6), "zero").fit([[0.0]], [0.0])
-    assert np.ptp(level.sample_functions(grid, 4, random_state=0), axis=1) == pytest.approx(
-        0.0, abs=1e-5
-    )
+    assert np.ptp(level.sample_functions(grid, 4, rng=0), axis=1) == pytest.approx(0.0, abs=1e-5)
     line = _fixed(0.3 * Linear() + White(1e6), "zero").fit([[1.0]], [0.0])
-    drawn = line.sample_functions(grid, 4, random_state=0)
+    drawn = line.sample_functions(grid, 4, rng=0)
     assert drawn == pytest.approx(drawn[:, -1:] * grid.T / 2.0, abs=1e-5)
     assert np.abs(drawn[:, -1]).min() > 1e-3
 
@@ -271,17 +269,17 @@ def test_several_outputs_are_one_at_a_time():
     new = np.array([[0.3], [1.0]])
     assert gp.predict(new) == pytest.approx(np.column_stack([p.predict(new) for p in parts]))
     assert gp.predict_dist(new).batch_shape == (2, 2)
-    assert gp.sample_functions(new, 3, random_state=0).shape == (3, 2, 2)
+    assert gp.sample_functions(new, 3, rng=0).shape == (3, 2, 2)
 
 
 def test_draws_follow_the_posterior():
     X, y = _rows()
     gp, new = _fixed().fit(X, y), np.array([[0.0], [0.3], [4.0]])
     joint = gp.predict_dist(new, joint=True, noise=False)
-    draws = gp.sample_functions(new, 4000, random_state=0)
+    draws = gp.sample_functions(new, 4000, rng=0)
     assert draws.mean(axis=0) == pytest.approx(joint.mean, abs=5 * joint.std.max() / 63.0)
     assert np.cov(draws.T) == pytest.approx(joint.cov, abs=0.1)
-    assert np.array_equal(draws, gp.sample_functions(new, 4000, random_state=0))
+    assert np.array_equal(draws, gp.sample_functions(new, 4000, rng=0))
 
 
 # -- bad input -----------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ def test_draws_have_the_joint_covariance(rows):
     model = given(rows[0][:9]).fit(*rows)
     new = np.array([[0.0, 0.0], [0.5, 0.5]])
     joint = model.predict_dist(new, joint=True, noise=False)
-    drawn = model.sample_functions(new, 4000, random_state=0)
+    drawn = model.sample_functions(new, 4000, rng=0)
     error = 5.0 * np.sqrt(2.0 / 4000) * np.max(joint.cov)
     assert np.allclose(np.cov(drawn.T), joint.cov, atol=error)
 

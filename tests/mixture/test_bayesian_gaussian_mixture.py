@@ -177,7 +177,7 @@ def test_the_predictive_is_a_mixture_of_students():
     rows, codes = b.sample(2000, rng=0)
     assert rows.shape == (2000, 2)
     assert np.bincount(codes, minlength=3) / 2000 == pytest.approx(b.weights_, abs=0.06)
-    drawn = b.impute([[2.0, np.nan]], draws=500, random_state=0)[:, 0, 1]
+    drawn = b.impute([[2.0, np.nan]], draws=500, rng=0)[:, 0, 1]
     assert drawn.mean() == pytest.approx(54.5, abs=2.0)
 
 
@@ -219,14 +219,14 @@ def test_partitions_by_enumeration_and_by_draws():
     total = exact_evidence(x, prior, 2, 0.7)
     assert float(exact.log_evidence) == pytest.approx(total, abs=1e-9)
     assert exact.log_evidence.kind == "exact"
-    drawn = b.sample_partitions(x, draws=2000, random_state=0)
+    drawn = b.sample_partitions(x, draws=2000, rng=0)
     assert drawn.similarity == pytest.approx(exact.similarity, abs=0.08)
     fitted = b.fit(x)
     assert float(fitted.log_evidence_) <= total
 
 
 def test_partitions_need_no_fit():
-    drawn = BayesianGaussianMixture(2).sample_partitions(faithful()[:30], draws=40, random_state=0)
+    drawn = BayesianGaussianMixture(2).sample_partitions(faithful()[:30], draws=40, rng=0)
     assert drawn.similarity.shape == (30, 30)
     with pytest.raises(ValueError, match="column 1 of X is constant"):
         BayesianGaussianMixture(2).enumerate_partitions([[1.0, 2.0], [2.0, 2.0], [4.0, 2.0]])

@@ -264,7 +264,7 @@ def test_rows_with_gaps_count_by_what_is_seen():
     at = g.model_.condition([1], x[0, [1]])  # the first entry of row 0 is missing
     assert filled[0, 0] == pytest.approx(float(at.mean[0]), abs=1e-9)
     assert np.array_equal(filled[~np.isnan(x)], x[~np.isnan(x)])
-    draws = g.impute(x[:1], draws=1000, random_state=0)[:, 0, 0]
+    draws = g.impute(x[:1], draws=1000, rng=0)[:, 0, 0]
     error = float(np.sqrt(at.cov[0, 0] / 1000))
     assert draws.mean() == pytest.approx(float(at.mean[0]), abs=5 * error)
     assert g.predict_proba([[np.nan, np.nan]])[0] == pytest.approx(g.weights_, abs=1e-12)

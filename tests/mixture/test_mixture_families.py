@@ -239,7 +239,7 @@ def test_numbers_of_one_column_need_no_second_axis(prior):
     choice = choose_components(MixtureOf(Poisson, prior=prior, random_state=0), numbers, [1, 2])
     assert choice.best == 2
     if prior is not None:
-        sampled = told.sample_partitions(numbers, draws=40, random_state=0)
+        sampled = told.sample_partitions(numbers, draws=40, rng=0)
         assert sampled.similarity.shape == (60, 60)
         few = numbers[:6]
         assert told.enumerate_partitions(few).log_evidence == pytest.approx(

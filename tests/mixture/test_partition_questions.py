@@ -102,12 +102,12 @@ def test_both_answers_are_of_one_kind_and_agree():
 
 def test_draws_are_repeatable_whatever_the_threads(monkeypatch):
     x = two_groups(30)
-    first = VECTORS.sample_partitions(x, 40, random_state=3, warm_up=5)
+    first = VECTORS.sample_partitions(x, 40, rng=3, warm_up=5)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    again = VECTORS.sample_partitions(x, 40, random_state=3, warm_up=5)
+    again = VECTORS.sample_partitions(x, 40, rng=3, warm_up=5)
     np.testing.assert_array_equal(first.labels, again.labels)
     assert float(first.log_evidence) == float(again.log_evidence)
-    other = VECTORS.sample_partitions(x, 40, random_state=4, warm_up=5)
+    other = VECTORS.sample_partitions(x, 40, rng=4, warm_up=5)
     assert not np.array_equal(first.log_joint, other.log_joint)
 
 

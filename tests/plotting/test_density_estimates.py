@@ -56,7 +56,7 @@ def test_contours_of_two_columns_hold_their_masses(bounds):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("wait", "size")
     assert labels_of(ax) == ["rows", "kernel density"]
     assert (ax.get_xlim()[0] == 0.0) == (bounds is not None)
-    drawn = pd.DataFrame(model.sample(4000, random_state=1), columns=rows.columns)
+    drawn = pd.DataFrame(model.sample(4000, rng=1), columns=rows.columns)
     log_density = model.score_samples(drawn)
     lines = next(c for c in ax.collections if len(c.levels) == 2 and not c.filled)
     for level, mass in zip(np.sort(lines.levels), [0.9, 0.5], strict=True):

@@ -96,7 +96,7 @@ def test_forests_sum_to_one():
 def test_blocks_are_predicted_by_the_rows_before_them():
     x = some_rows(30)
     y = NAMES[np.digitize(x[:, 0], [-0.4, 0.4])]
-    found = prequential_evidence(KNeighborsClassifier(3), x, y, random_state=5)
+    found = prequential_evidence(KNeighborsClassifier(3), x, y, rng=5)
     order = np.random.default_rng(5).permutation(30)
     x, codes = x[order], np.searchsorted(NAMES, y[order])
     total = 0.0
@@ -267,7 +267,7 @@ def test_a_seed_gives_the_same_number_and_another_one_nearly():
     x = some_rows(300)
     y = np.where(x[:, 0] + 0.5 * some_rows(300, seed=1)[:, 0] > 0, "yes", "no")
     values = [
-        float(prequential_evidence(BayesianLogisticRegression(), x, y, random_state=seed))
+        float(prequential_evidence(BayesianLogisticRegression(), x, y, rng=seed))
         for seed in (0, 0, 1, 2)
     ]
     assert values[0] == values[1]

@@ -314,7 +314,7 @@ def test_evidence_against_all_paths(case, k):
     n_symbols = 1 + max(map(max, sequences))
     exact = exact_symbol_evidence(sequences, n_symbols, first, moves, np.ones(n_symbols))
     assert float(m.log_evidence_) < exact
-    drawn = m.estimate_evidence(1500, random_state=1)
+    drawn = m.estimate_evidence(1500, rng=1)
     assert drawn.kind == "estimate"
     assert abs(float(drawn) - exact) < 5 * drawn.error
     assert drawn.error < 0.15
@@ -336,7 +336,7 @@ def test_evidence_of_four_states_agrees_between_seeds():
     z = np.repeat(rng.integers(4, size=30), 10)
     x = (np.array([0.0, 2.0, 4.0, 7.0])[z] + rng.normal(size=300))[:, None]
     m = HiddenMarkovModel(4, "normal", random_state=0).fit(x)
-    found = [m.estimate_evidence(400, random_state=seed) for seed in range(3)]
+    found = [m.estimate_evidence(400, rng=seed) for seed in range(3)]
     values, errors = np.array([float(one) for one in found]), np.array([one.error for one in found])
     assert errors.max() < 0.5
     assert np.abs(values - values.mean()).max() < 5 * errors.max()

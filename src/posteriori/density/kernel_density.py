@@ -188,12 +188,12 @@ class KernelDensity(DensityMixin, BaseEstimator):
         """Return the mean of :meth:`score_samples`."""
         return float(self.score_samples(X).mean())
 
-    def sample(self, n_samples: int = 1, random_state: Seed = None) -> Array:
-        """Draw rows (n_samples, D)."""
+    def sample(self, size: int = 1, rng: Seed = None) -> Array:
+        """Draw rows (size, D)."""
         check_is_fitted(self)
-        rng = as_generator(random_state)
-        chosen = rng.choice(len(self._rows), n_samples, p=self._weights / self._weights.sum())
-        u = as_kernel(self.kernel).sample(n_samples, self._rows.shape[1], rng)
+        generator = as_generator(rng)
+        chosen = generator.choice(len(self._rows), size, p=self._weights / self._weights.sum())
+        u = as_kernel(self.kernel).sample(size, self._rows.shape[1], generator)
         spread = u * self.bandwidth_ if self.bandwidth_.ndim == 1 else u @ self._factor.T
         x = self._rows[chosen] + spread
         if self._box is None:

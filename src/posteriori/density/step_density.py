@@ -75,12 +75,12 @@ class StepDensity(DensityMixin, BaseEstimator):
         """Return the mean of :meth:`score_samples`."""
         return float(self.score_samples(X).mean())
 
-    def sample(self, n_samples: int = 1, random_state: Seed = None) -> Array:
-        """Draw rows (n_samples, 1)."""
+    def sample(self, size: int = 1, rng: Seed = None) -> Array:
+        """Draw rows (size, 1)."""
         check_is_fitted(self)
-        rng = as_generator(random_state)
-        bins = rng.choice(len(self.masses_), size=n_samples, p=self.masses_)
-        return rng.uniform(self.edges_[bins], self.edges_[bins + 1])[:, None]
+        generator = as_generator(rng)
+        bins = generator.choice(len(self.masses_), size=size, p=self.masses_)
+        return generator.uniform(self.edges_[bins], self.edges_[bins + 1])[:, None]
 
     def _check_column(self, X: Any, *, reset: bool = False) -> Array:
         """Return the one column (N, 1)."""

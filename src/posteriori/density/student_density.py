@@ -184,9 +184,9 @@ class StudentDensity(DensityMixin, BaseEstimator):
         found = conditional_moments(x, gap_patterns(x), normals, sure, np.array([self.dof_]))
         return number_gaps(x, found.mean, found.variance)
 
-    def sample(self, n_samples: int = 1, random_state: Seed = None) -> Array:
+    def sample(self, size: int = 1, rng: Seed = None) -> Array:
         """Draw rows (n_samples, D)."""
-        return np.asarray(self.model_.sample(n_samples, rng=as_generator(random_state)))
+        return np.asarray(self.model_.sample(size, rng=as_generator(rng)))
 
     @property
     def model_(self) -> MvStudentT:

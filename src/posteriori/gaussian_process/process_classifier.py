@@ -306,22 +306,22 @@ class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
         columns = [average(sign * mean[:, 0], spread[:, 0, 0]) for sign in (-1.0, 1.0)]
         return np.column_stack(columns)
 
-    def sample_functions(self, X: Any, size: int = 1, random_state: Seed = None) -> Array:
+    def sample_functions(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw functions from the posterior and return their values at X.
 
         Of two classes (S, N), the function whose link is the probability of the second; of more
         (S, N, K), a function for each class, whose softmax are the probabilities and whose sum is 0.
         """
-        x, rng = self._inputs(X), as_generator(random_state)
+        x, generator = self._inputs(X), as_generator(rng)
         if len(self.classes_) == 2:
-            return self._belief.sample(x, size, rng)
-        chosen = rng.choice(len(self._belief.weights), size=size, p=self._belief.weights)
+            return self._belief.sample(x, size, generator)
+        chosen = generator.choice(len(self._belief.weights), size=size, p=self._belief.weights)
         drawn = np.empty((size, len(x), len(self.classes_)))
         turn = contrasts(len(self.classes_))
         for k, process in enumerate(self._belief.processes):
             here = np.flatnonzero(chosen == k)
             root = cholesky_jittered(process.covariance(x)).lower
-            values = rng.standard_normal((len(here), len(root))) @ root.T
+            values = generator.standard_normal((len(here), len(root))) @ root.T
             values = values.reshape(len(here), -1, len(x)) + process.moments(x)[0].T
             drawn[here] = np.einsum("scn,kc->snk", values, turn)
         return drawn

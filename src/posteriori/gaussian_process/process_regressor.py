@@ -497,10 +497,10 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         of = ClassifierMixin if self.likelihood == "ordinal" else RegressorMixin
         return float(of.score(self, X, y, sample_weight))
 
-    def sample_functions(self, X: Any, size: int = 1, random_state: Seed = None) -> Array:
+    def sample_functions(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw functions from the posterior and return their values at X: (S, N), or (S, N, Q)."""
         belief = self._fitted().belief
-        return belief.sample(check_inputs(self, X), size, as_generator(random_state))
+        return belief.sample(check_inputs(self, X), size, as_generator(rng))
 
     def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw whole new sets of targets at X from the posterior predictive, (S, N), or (S, N, Q)."""

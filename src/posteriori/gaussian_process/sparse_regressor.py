@@ -425,10 +425,10 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             level = check_noise_variance(noise_variance, len(x))
         return self._belief.predict_jointly(x, level) if joint else self._belief.predict(x, level)
 
-    def sample_functions(self, X: Any, size: int = 1, random_state: Seed = None) -> Array:
+    def sample_functions(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw functions from the posterior and return their values at X, (S, N)."""
         check_is_fitted(self)
-        return self._belief.sample(check_inputs(self, X), size, as_generator(random_state))
+        return self._belief.sample(check_inputs(self, X), size, as_generator(rng))
 
     def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""

@@ -85,7 +85,7 @@ class AsksForPartitions(ReadsRows, ABC):
         self,
         X: Any,
         draws: int = 1000,
-        random_state: Seed = None,
+        rng: Seed = None,
         *,
         chains: int = 4,
         warm_up: int = 100,
@@ -99,7 +99,7 @@ class AsksForPartitions(ReadsRows, ABC):
             Rows; a gap is NaN where columns are independent in a cluster.
         draws : int
             Partitions that are kept, of all chains together; rounded up to a multiple of ``chains``.
-        random_state : int, Generator or None
+        rng : int, Generator or None
             An integer makes the draws repeatable, whatever the number of threads.
         chains : int
             Chains that start independently; they run beside one another.
@@ -127,7 +127,7 @@ class AsksForPartitions(ReadsRows, ABC):
         _require_whole("draws", draws, 1)
         _require_whole("chains", chains, 1)
         _require_whole("warm_up", warm_up, 0)
-        rng = as_generator(random_state)
+        generator = as_generator(rng)
         x = clone(self)._read(X, reset=True)
         model, prior = self._cluster_model(x), self._partition_prior(len(x))
         drawn = draw_partitions(
@@ -136,10 +136,10 @@ class AsksForPartitions(ReadsRows, ABC):
             draws=-(-int(draws) // int(chains)),
             chains=int(chains),
             warm_up=int(warm_up),
-            rng=rng,
+            rng=generator,
             progress=Progress(progress, kept="the draws so far"),
         )
-        seed = int(rng.integers(2**63))
+        seed = int(generator.integers(2**63))
         found = SampledPartitions(drawn, Fingerprint().update(x), model, prior, seed)
         worst = max(found.r_hat)
         if worst > _APART:

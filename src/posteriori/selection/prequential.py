@@ -48,7 +48,7 @@ _REFUSALS = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
 
 def prequential_evidence(
-    estimator: Any, X: Any, y: Any, classes: Any = None, random_state: Seed = 0
+    estimator: Any, X: Any, y: Any, classes: Any = None, rng: Seed = 0
 ) -> LogEvidence:
     r"""Return the log probability of targets that an estimator predicts block by block.
 
@@ -70,7 +70,7 @@ def prequential_evidence(
     classes : (K,), optional
         All labels that were possible; those of y by default. One that is not among the rows before a
         block has the probability 1/(n + K) there.
-    random_state : Generator, int or None
+    rng : Generator, int or None
         For the order of the rows.
 
     Returns
@@ -88,7 +88,7 @@ def prequential_evidence(
 
     Notes
     -----
-    It depends on the order of the rows; the spread over several ``random_state`` says how much. −∞ says
+    It depends on the order of the rows; the spread over several ``rng`` says how much. −∞ says
     that the estimator held something impossible that came.
 
     Examples
@@ -106,7 +106,7 @@ def prequential_evidence(
     check_consistent_length(X, targets)
     labels = _check_labels(targets, classes) if is_classifier(estimator) else None
     targets = targets if labels is not None else _check_numbers(targets)
-    order = as_generator(random_state).permutation(len(targets))
+    order = as_generator(rng).permutation(len(targets))
     value = _add_blocks(estimator, _safe_indexing(X, order), targets[order], labels)
     if np.isnan(value):
         raise ValueError("what the estimator predicts for some rows is no number")

@@ -328,7 +328,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         )
 
     def estimate_evidence(
-        self, draws: int = 2000, random_state: Seed = 0, callback: Any = None
+        self, draws: int = 2000, rng: Seed = 0, callback: Any = None
     ) -> LogEvidence:
         """Return an estimate of ln p(X) with its error, by draws from beliefs and posterior.
 
@@ -340,7 +340,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         Parameters
         ----------
         draws : int
-        random_state : int or Generator
+        rng : int or Generator
         callback : callable, optional
             Is called after each draw.
 
@@ -350,7 +350,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
             When few draws carry all the weight: then the error is larger than it says.
         """
         check_is_fitted(self)
-        found = draw_model_evidence(self, draws, random_state, callback)
+        found = draw_model_evidence(self, draws, rng, callback)
         return self._evidence_value(found.value, "estimate", found.error)
 
     # -- asking ------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ def _prequential(outcome: Outcome, problem: Problem, seed: int) -> LogEvidence |
         warnings.simplefilter("ignore")
         try:
             found = prequential_evidence(
-                outcome.model, problem.X, problem.y, problem.classes, random_state=seed
+                outcome.model, problem.X, problem.y, problem.classes, rng=seed
             )
         except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError):
             return None

@@ -172,7 +172,7 @@ def _fit(
         model = _chain(rows, candidate, number, seed).set_params(start=start)
         model.fit(rows.x, lengths=lengths)
         draws = int(np.clip(_WORK / (len(rows.x) * number**2), _FEWEST_DRAWS, _DRAWS))
-        evidence = model.estimate_evidence(draws, random_state=seed)
+        evidence = model.estimate_evidence(draws, rng=seed)
         held_out = _held_out(rows, _chain(rows, candidate, number, seed))
     error = float(evidence.error or 0.0)
     return TriedStates(candidate.name, number, float(evidence), error, held_out, model)

@@ -76,7 +76,7 @@ class NormalMixture(MixtureEstimator):
         d = self._densities
         return d.log_weights + seen_log_densities(x, gap_patterns(x), d.normals, d.dof)
 
-    def impute(self, X: Any, *, draws: int | None = None, random_state: Seed = None) -> Array:
+    def impute(self, X: Any, *, draws: int | None = None, rng: Seed = None) -> Array:
         """Fill in the gaps (NaN) of rows, given what is seen of them.
 
         Parameters
@@ -84,7 +84,7 @@ class NormalMixture(MixtureEstimator):
         X : (N, D)
         draws : int, optional
             How many times to draw the missing entries. By default they are their expectations.
-        random_state : int or Generator, optional
+        rng : int or Generator, optional
 
         Returns
         -------
@@ -98,7 +98,7 @@ class NormalMixture(MixtureEstimator):
             return conditional_moments(x, patterns, self._densities.normals, shares).mean
         if draws < 1:
             raise ValueError(f"draws must be at least 1, got {draws}")
-        generator = as_generator(random_state)
+        generator = as_generator(rng)
         drawn = (self._drawn(generator) for _ in range(draws))
         return np.stack([self._fill(x, patterns, one, generator) for one in drawn])
 
