@@ -28,9 +28,7 @@ MOST_SECONDS = 20.0
 #: Where an error may be raised: here, or where scikit-learn checks.
 OURS = tuple(str(Path(module.__file__).parent) for module in (posteriori, sklearn))
 #: What an error may speak of, beside the parameters of the estimator.
-ARGUMENTS = (
-    r"X|y|sample_weight|Sample weights|sequences|lengths|time|columns?|rows?|class(es)?|samples?|features?|targets?|inputs?"
-)
+ARGUMENTS = r"X|y|sample_weight|Sample weights|sequences|lengths|time|columns?|rows?|class(es)?|samples?|features?|targets?|inputs?"
 #: Fewer steps than by default, for the sake of time.
 SMALL = {
     **{"n_estimators": 4, "n_members": 2, "max_iter": 25, "n_init": 2, "draws": 40, "cells": 20},
@@ -234,8 +232,16 @@ def _fit(case: Case, kind: str) -> Any:
     if kind == "sequences":
         return case.model.fit([case.x[k % len(case.x) :] for k in range(len(case.y))], case.y)
     takes = inspect.signature(case.model.fit).parameters
-    weights = {"sample_weight": case.weight} if "sample_weight" in takes and case.weight is not None else {}
-    return case.model.fit(case.x, case.y, **weights) if "y" in takes else case.model.fit(case.x, **weights)
+    weights = (
+        {"sample_weight": case.weight}
+        if "sample_weight" in takes and case.weight is not None
+        else {}
+    )
+    return (
+        case.model.fit(case.x, case.y, **weights)
+        if "y" in takes
+        else case.model.fit(case.x, **weights)
+    )
 
 
 # -- what is asked, and when an answer is sound ------------------------------------------------------
@@ -275,9 +281,11 @@ ASKED: dict[str, Callable[[Any], bool]] = {
     "score_samples": _not_nan,
     "log_prob": _not_nan,
     "impute": _finite,
-    "predict_interval": lambda answer: _ordered(np.moveaxis(np.asarray(answer), -1, 0))
-    if np.shape(answer)[0] != 2
-    else _ordered(answer),
+    "predict_interval": lambda answer: (
+        _ordered(np.moveaxis(np.asarray(answer), -1, 0))
+        if np.shape(answer)[0] != 2
+        else _ordered(answer)
+    ),
 }
 
 
@@ -313,7 +321,11 @@ def _told_or(name: str, ask: Callable[[], Any], sound: Any) -> Iterator[Any]:
 
 
 def _is_asked_rows(model: Any, name: str) -> bool:
-    return next(iter(inspect.signature(getattr(model, name)).parameters), "") in ("X", "x", "sequences")
+    return next(iter(inspect.signature(getattr(model, name)).parameters), "") in (
+        "X",
+        "x",
+        "sequences",
+    )
 
 
 def _of_distribution(name: str, predicted: Any, y: Any) -> Iterator[Any]:

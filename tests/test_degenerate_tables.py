@@ -1,8 +1,5 @@
 """A law of all estimators: degenerate tables end in sound answers, or in an error that says what to do."""
 
-import inspect
-
-import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
@@ -22,7 +19,6 @@ from posteriori.density import (
     NearestNeighborDensity,
     StudentDensity,
 )
-from posteriori.estimators import LinearPredictorEstimator
 from posteriori.regression import (
     FourierBasis,
     GaussianBasis,
@@ -40,7 +36,7 @@ from posteriori.sequence import (
     MarkovModel,
     StructuralSeries,
 )
-from tests.degenerate_tables import TABLES, case_of, fault_of, options_of
+from tests.degenerate_tables import case_of, fault_of
 from tests.estimators.test_contract import ROWS, public_estimators
 
 #: Estimators that predict no targets, with what they learn from.
@@ -75,9 +71,7 @@ ALL = pytest.mark.parametrize("one", LAWS, ids=lambda one: one.__name__)
 def faults(one, seeds):
     model, kind = LAWS[one]
     more = MORE.get(one.__name__, ())
-    return [
-        fault for s in seeds if (fault := fault_of(case_of(model, kind, s, more), kind))
-    ]
+    return [fault for s in seeds if (fault := fault_of(case_of(model, kind, s, more), kind))]
 
 
 def test_every_public_estimator_is_under_the_law():

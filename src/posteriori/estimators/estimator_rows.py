@@ -99,7 +99,9 @@ def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     X = unmasked("X", X)
     x = _as_numbers(estimator, X, reset)
     extremes = (reduce(x, axis=None, initial=0.0) for reduce in (np.fmax.reduce, np.fmin.reduce))
-    if any(abs(value) > LARGEST_DATUM for value in extremes):  # no table of truths beside a large file
+    if any(
+        abs(value) > LARGEST_DATUM for value in extremes
+    ):  # no table of truths beside a large file
         _refuse_entry(np.abs(x) > LARGEST_DATUM, x, X)
     return x
 

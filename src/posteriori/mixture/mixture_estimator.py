@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 

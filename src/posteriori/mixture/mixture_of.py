@@ -5,6 +5,8 @@ r"""A mixture of any family: members that are the most likely, or conjugate beli
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -177,8 +179,20 @@ class MixtureOf(LatentMixture, AsksForPartitions):
         self._refuse_constant(x)
         if _is_learned_from_sums(self.family):
             self._check_support(x, self.family._off_support(x), self.family)
-            return learn_members(self.family, x, frequency, search)
+            with self._naming_components():
+                return learn_members(self.family, x, frequency, search)
         return learn_fits(self.family, x, frequency, search)
+
+    @contextmanager
+    def _naming_components(self) -> Iterator[None]:
+        """Say what to do where the rows of a component have no density, since they hardly differ."""
+        try:
+            yield
+        except ValueError as error:
+            raise ValueError(
+                f"rows of X that make a component have no most likely {self.family.__name__}: {error}; give "
+                "fewer n_components, or a prior"
+            ) from None
 
     def _cluster_model(self, x: Array) -> ClusterModel:
         if not self._integrates():
