@@ -174,7 +174,7 @@ def _targets(kind: str, n: int, rng: np.random.Generator) -> Any:
 def fault_of(case: Case, kind: str) -> str:
     """Return what is wrong with the answers to a case: nothing if they are sound or refused in words."""
     try:
-        with warnings.catch_warnings(), _limit():
+        with warnings.catch_warnings(), _Limit():
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", RuntimeWarning)
             warnings.simplefilter("ignore", np.exceptions.RankWarning)  # says what it does
@@ -189,7 +189,7 @@ def fault_of(case: Case, kind: str) -> str:
     return ""
 
 
-class _limit:
+class _Limit:
     """Raise a TimeoutError after too many seconds of processor time."""
 
     def __enter__(self) -> None:
@@ -228,7 +228,7 @@ def _fit(case: Case, kind: str) -> Any:
     if kind == "series":
         return case.model.fit(case.x[:, 0])
     if kind == "symbols":
-        return case.model.fit([column for column in case.x.T])
+        return case.model.fit(list(case.x.T))
     if kind == "sequences":
         return case.model.fit([case.x[k % len(case.x) :] for k in range(len(case.y))], case.y)
     takes = inspect.signature(case.model.fit).parameters
@@ -307,17 +307,14 @@ def _answers(model: Any, case: Case, kind: str) -> Iterator[tuple[str, Any, Call
     for x in (seen, [ordinary] if kind == "sequences" else ordinary):
         for name, sound in ASKED.items():
             if hasattr(model, name) and _is_asked_rows(model, name):
-                yield from _told_or(name, lambda n=name, x=x: getattr(model, n)(x), sound)
+                odds = name == "decision_function" and hasattr(model, "predict_proba")
+                yield name, getattr(model, name)(x), _not_nan if odds else sound
         if hasattr(model, "predict_dist"):
             yield from _of_distribution("predict_dist", model.predict_dist(x), case.y)
     if hasattr(model, "sample_targets"):
         yield "sample_targets", model.sample_targets(ordinary, 2, rng=0), _finite
     if hasattr(model, "inverse_transform"):
         yield "inverse_transform", model.inverse_transform(model.transform(ordinary)), _finite
-
-
-def _told_or(name: str, ask: Callable[[], Any], sound: Any) -> Iterator[Any]:
-    yield name, ask(), sound
 
 
 def _is_asked_rows(model: Any, name: str) -> bool:

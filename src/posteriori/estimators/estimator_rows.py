@@ -143,6 +143,7 @@ def check_rows(
     several_targets: bool = False,
     gaps: bool = False,
     reset: bool = True,
+    largest: float = LARGEST_DATUM,
 ) -> Rows:
     """Check what ``fit`` is given; rows of weight 0 and missing targets are left out.
 
@@ -163,6 +164,8 @@ def check_rows(
         Whether NaN in X is a missing entry; an error if not.
     reset : bool
         False for later calls of ``partial_fit``.
+    largest : float
+        Of targets, which must not be all below its inverse either.
     """
     if y is None:
         raise ValueError(
@@ -188,7 +191,7 @@ def check_rows(
         kept = (a if a is None else a[keep] for a in (frequency, variance))
         rows = Rows(x[keep], targets[keep], *kept)
     most = 1.0 if rows.frequency is None else max(1.0, float(rows.frequency.max()))
-    require_moderate("y", rows.y, LARGEST_DATUM / np.sqrt(most))
+    require_moderate("y", rows.y, largest / np.sqrt(most))
     if labels is None:
         return rows
     if keep is not None:

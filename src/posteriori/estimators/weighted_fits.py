@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from posteriori.estimators.contract import last_step
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import LARGEST_DATUM, require_squares, unmasked
+from posteriori.numerics.validation import LARGEST_DATUM, require_moderate, unmasked
 
 __all__ = ["check_frequency", "fit_weighted", "require_frequency"]
 
@@ -30,7 +30,7 @@ def check_frequency(sample_weight: Any, x: Any) -> Array:
     frequency: Array = _check_sample_weight(given, x, dtype=np.float64, ensure_non_negative=True)
     require_frequency(frequency)
     if isinstance(x, np.ndarray) and x.dtype.kind == "f" and (most := float(frequency.max())) > 1.0:
-        require_squares("X", x, LARGEST_DATUM / np.sqrt(most))
+        require_moderate("X", x, LARGEST_DATUM / np.sqrt(most))
     return frequency
 
 

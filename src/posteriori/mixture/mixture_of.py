@@ -143,7 +143,10 @@ class MixtureOf(LatentMixture, AsksForPartitions):
     def _read(self, X: Any, *, reset: bool = False) -> Array:
         """Return checked rows; numbers (N,) are one column, where one is learned or known."""
         one = not self._of_vectors() and (reset or self.n_features_in_ == 1)
-        return super()._read(as_column(unmasked("X", X)) if one else X, reset=reset)
+        x = super()._read(as_column(unmasked("X", X)) if one else X, reset=reset)
+        if not reset:
+            self._refuse_gaps(x, self._of_vectors())
+        return x
 
     def _of_vectors(self) -> bool:
         if self.prior is None:
