@@ -28,7 +28,7 @@ MOST_SECONDS = 20.0
 #: Where an error may be raised: here, or where scikit-learn checks.
 OURS = tuple(str(Path(module.__file__).parent) for module in (posteriori, sklearn))
 #: What an error may speak of, beside the parameters of the estimator.
-ARGUMENTS = r"X|y|sample_weight|Sample weights|sequences|lengths|time|columns?|rows?|class(es)?|samples?|features?|targets?|inputs?"
+ARGUMENTS = r"X|y|sample_weight|Sample weights|sequences?|lengths|time|columns?|rows?|class(es)?|samples?|features?|targets?|inputs?"
 #: Fewer steps than by default, for the sake of time.
 SMALL = {
     **{"n_estimators": 4, "n_members": 2, "max_iter": 25, "n_init": 2, "draws": 40, "cells": 20},

@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 
 from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.estimators.group_columns import learn_levels, split_columns
-from posteriori.estimators.weighted_fits import check_frequency
+from posteriori.estimators.weighted_fits import check_frequency, weighted_limit
 from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.numerics.evidence import Fingerprint
@@ -190,8 +190,8 @@ def check_rows(
     if keep is not None:
         kept = (a if a is None else a[keep] for a in (frequency, variance))
         rows = Rows(x[keep], targets[keep], *kept)
-    most = 1.0 if rows.frequency is None else max(1.0, float(rows.frequency.max()))
-    require_moderate("y", rows.y, largest / np.sqrt(most))
+    most = 1.0 if rows.frequency is None else float(rows.frequency.max())
+    require_moderate("y", rows.y, min(largest, weighted_limit(most)))
     if labels is None:
         return rows
     if keep is not None:

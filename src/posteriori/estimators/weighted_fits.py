@@ -12,7 +12,7 @@ from posteriori.estimators.contract import last_step
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import LARGEST_DATUM, require_moderate, unmasked
 
-__all__ = ["check_frequency", "fit_weighted", "require_frequency"]
+__all__ = ["check_frequency", "fit_weighted", "require_frequency", "weighted_limit"]
 
 #: Whole numbers up to here are exact, and so are their sums over a table.
 LARGEST_FREQUENCY = 1e12
@@ -29,9 +29,18 @@ def check_frequency(sample_weight: Any, x: Any) -> Array:
     given = unmasked("sample_weight", sample_weight)
     frequency: Array = _check_sample_weight(given, x, dtype=np.float64, ensure_non_negative=True)
     require_frequency(frequency)
-    if isinstance(x, np.ndarray) and x.dtype.kind == "f" and (most := float(frequency.max())) > 1.0:
-        require_moderate("X", x, LARGEST_DATUM / np.sqrt(most))
+    if (
+        isinstance(x, np.ndarray)
+        and x.dtype.kind == "f"
+        and (most := float(frequency.max())) != 1.0
+    ):
+        require_moderate("X", x, weighted_limit(most))
     return frequency
+
+
+def weighted_limit(most: float) -> float:
+    """Return up to where, and from whose inverse, squares of data that count so many times are numbers."""
+    return LARGEST_DATUM / float(np.sqrt(max(most, 1.0 / most)))
 
 
 def require_frequency(frequency: Array) -> None:

@@ -130,7 +130,9 @@ class GenerativeClassifier(JointClassifier):
                 )
             x = np.repeat(x, times.astype(np.intp), axis=0)
         try:
-            return bayes(self.prior, self.family, x)
+            result = bayes(self.prior, self.family, x)
+            _ = result.predictive  # rounding may leave none
+            return result
         except ValueError as error:
             raise ValueError(f"rows of X of class {rows.classes[k]!r}: {error}") from None
 
