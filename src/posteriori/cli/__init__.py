@@ -18,6 +18,14 @@ from posteriori.cli.refusals import (
 
 __all__ = ["app", "main"]
 
+#: An option of all commands that read dates from texts.
+DayFirst = Annotated[
+    bool | None,
+    typer.Option(
+        "--day-first/--month-first", help="The order of dates such as 01/02/2020, if it is known."
+    ),
+]
+
 app = typer.Typer(
     help="Probabilistic machine learning: posterior, evidence and predictions from one call.",
     no_args_is_help=True,
@@ -117,6 +125,7 @@ def compare(
         bool,
         typer.Option("--thorough", help="Try costly models too, and find evidences of all."),
     ] = False,
+    day_first: DayFirst = None,
 ) -> None:
     """Find out which model a table supports, how surely, and what it predicts.
 
@@ -152,6 +161,7 @@ def compare(
             details,
             verbose,
             thorough,
+            day_first,
         )
         run_compare(choices)
 
@@ -183,6 +193,7 @@ def cluster(
         typer.Option(help="Save the model of the clusters to this file.", dir_okay=False),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of where the search begins.", min=0)] = 0,
+    day_first: DayFirst = None,
     max_rows: Annotated[
         int | None, typer.Option(help="Read no more than so many rows.", min=1)
     ] = None,
@@ -200,7 +211,16 @@ def cluster(
 
         run_cluster(
             ClusterChoices(
-                data, max_clusters, clusters, split_names(drop), html, out, save, seed, max_rows
+                data,
+                max_clusters,
+                clusters,
+                split_names(drop),
+                html,
+                out,
+                save,
+                seed,
+                max_rows,
+                day_first,
             )
         )
 
@@ -238,13 +258,7 @@ def segment(
         typer.Option(help="Save the model of the states to this file.", dir_okay=False),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of where the search begins.", min=0)] = 0,
-    day_first: Annotated[
-        bool | None,
-        typer.Option(
-            "--day-first/--month-first",
-            help="The order of dates such as 01/02/2020, if it is known.",
-        ),
-    ] = None,
+    day_first: DayFirst = None,
     max_rows: Annotated[
         int | None, typer.Option(help="Read no more than so many rows.", min=1)
     ] = None,
@@ -335,13 +349,7 @@ def forecast(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds after which no model is waited for.", min=0.0)
     ] = None,
-    day_first: Annotated[
-        bool | None,
-        typer.Option(
-            "--day-first/--month-first",
-            help="The order of dates such as 01/02/2020, if it is known.",
-        ),
-    ] = None,
+    day_first: DayFirst = None,
     max_rows: Annotated[
         int | None, typer.Option(help="Read no more than so many rows.", min=1)
     ] = None,

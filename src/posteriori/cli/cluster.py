@@ -35,6 +35,7 @@ class ClusterChoices(NamedTuple):
     save: Path | None = None
     seed: int = 0
     max_rows: int | None = None
+    day_first: bool | None = None
 
 
 def run_cluster(choices: ClusterChoices) -> None:
@@ -72,6 +73,7 @@ def _cluster_with_progress(
             max_clusters=choices.max_clusters,
             clusters=choices.clusters,
             drop=choices.drop,
+            day_first=choices.day_first,
             seed=choices.seed,
             on_tried=show,
         )

@@ -46,6 +46,7 @@ class Choices(NamedTuple):
     details: bool = False
     verbose: bool = False
     thorough: bool = False
+    day_first: bool | None = None
 
 
 def run_compare(choices: Choices) -> None:
@@ -126,6 +127,7 @@ def _analyze_with_progress(
             task=choices.task,
             models=choices.models,
             drop=choices.drop,
+            day_first=choices.day_first,
             jobs=choices.jobs,
             time_limit=choices.time_limit,
             seed=choices.seed,
