@@ -252,3 +252,21 @@ def test_no_rows_have_no_patterns():
 def test_a_covariance_that_is_singular_is_refused():
     with pytest.raises(np.linalg.LinAlgError):
         normals_from_covariances(np.zeros((1, 2)), np.ones((1, 2, 2)))
+
+
+def test_few_rows_in_one_piece_are_the_same_rows(table):
+    """Rows with fewer gaps than others have places beyond the last column, which add nothing."""
+    x, means, covs, weights = table
+    patterns, normals = gap_patterns(x), normals_from_covariances(means, covs)
+    apart = expected_moments(x, patterns._replace(whole=None), normals, weights)
+    for one, other in zip(expected_moments(x, patterns, normals, weights), apart, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+    heights = np.arange(len(means)) * 1.0
+    seen = np.full((len(x), len(means)), np.nan)
+
+    def respond(scores, rows):
+        seen[rows] = scores
+        return weights[rows]
+
+    respond_to_rows(x, patterns, normals, heights, respond)
+    np.testing.assert_allclose(seen, integrated_scores(x, patterns, normals, heights), rtol=1e-9)

@@ -141,6 +141,7 @@ def analyze(
     seed: int = ...,
     loss: str = ...,
     thorough: bool = ...,
+    day_first: bool | None = ...,
     on_outcome: Callable[[Outcome, int, float], None] | None = ...,
 ) -> Analysis: ...
 @overload
@@ -157,6 +158,7 @@ def analyze(
     seed: int = ...,
     loss: str = ...,
     thorough: bool = ...,
+    day_first: bool | None = ...,
     on_outcome: Callable[[Outcome, int, float], None] | None = ...,
 ) -> TableDensity: ...
 @overload
@@ -173,6 +175,7 @@ def analyze(
     seed: int = ...,
     loss: str = ...,
     thorough: bool = ...,
+    day_first: bool | None = ...,
     on_outcome: Callable[[Outcome, int, float], None] | None = ...,
 ) -> Analysis | TableDensity: ...
 def analyze(
@@ -188,6 +191,7 @@ def analyze(
     seed: int = 0,
     loss: str = "squared",
     thorough: bool = False,
+    day_first: bool | None = None,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
 ) -> Analysis | TableDensity:
     """Find out which model a table supports, how surely, and what it predicts.
@@ -224,6 +228,8 @@ def analyze(
         Of a target: also try the models that cost much and seldom win, and report what takes further
         fits, which are the evidence of models without a prior and how far priors move that of the others.
         All models are fitted to all rows.
+    day_first : bool, optional
+        The order of dates such as 01/02/2020; where it is not told and both would fit, a note says which was taken.
     on_outcome : callable, optional
         Called as ``on_outcome(outcome, total, seconds_left)`` after every candidate, cheapest first.
 
@@ -262,10 +268,11 @@ def analyze(
             jobs=count_jobs(jobs),
             time_limit=time_limit,
             seed=seed,
+            day_first=day_first,
             on_outcome=on_outcome,
         )
     goal = read_target(frame, target, task)
-    columns = describe_columns(frame, drop, goal.column.name)
+    columns = describe_columns(frame, drop, goal.column.name, day_first)
     problem = make_problem(frame, goal, columns, folds, seed, loss)
     candidates = suited_candidates(goal, problem, models, thorough=thorough)
     reached = run_in_stages(

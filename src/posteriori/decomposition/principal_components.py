@@ -271,5 +271,13 @@ def _outliers(x: Array, rng: np.random.Generator) -> IntArray:
             f"outliers among {n} rows in {d} columns cannot be told: give at least {2 * d + 1} rows"
         )
     seed = int(rng.integers(2**31))
-    robust = covariance.MinCovDet(random_state=seed).fit(x)
-    return np.flatnonzero(robust.mahalanobis(x) > chi2.ppf(_INLIERS, d))
+    z = x - x.mean(axis=0)
+    size = np.abs(z).max(axis=0)
+    z /= np.where(size > 0, size, 1.0)  # distances are the same in all units
+    try:
+        robust = covariance.MinCovDet(random_state=seed).fit(z)
+    except ValueError as error:  # half of the rows are the same
+        raise ValueError(
+            f"outliers='drop' finds no spread among most rows of X: {error}; leave it out"
+        ) from None
+    return np.flatnonzero(robust.mahalanobis(z) > chi2.ppf(_INLIERS, d))

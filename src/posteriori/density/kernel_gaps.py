@@ -62,7 +62,7 @@ def gap_moments(rows: Array, weights: Array, square: Array, x: Array) -> tuple[A
 
 def _blocks(x: Array, kernels: int) -> Iterator[tuple[Array, IntArray]]:
     """Yield which columns are seen, and the points of which they are, a few at a time."""
-    seen, order, offsets = gap_patterns(x)
+    seen, order, offsets, _ = gap_patterns(x)
     step = rows_per_block(kernels, IN_MEMORY)
     for pattern, first, last in zip(seen, offsets[:-1], offsets[1:], strict=True):
         for start in range(first, last, step):

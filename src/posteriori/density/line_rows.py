@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
 
 from posteriori.estimators.estimator_rows import as_column, check_inputs, column_names
+from posteriori.estimators.weighted_fits import check_frequency
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_squares, unmasked
@@ -75,9 +75,7 @@ def counted_inputs(x: Array, sample_weight: Any) -> tuple[Array, Array | None, A
     """Return rows that count, how often each does (None: once), and their numbers in X."""
     if sample_weight is None:
         return x, None, None
-    frequency = _check_sample_weight(
-        unmasked("sample_weight", sample_weight), x, dtype=np.float64, ensure_non_negative=True
-    )
+    frequency = check_frequency(sample_weight, x)
     places = np.flatnonzero(frequency)
     return x[places], frequency[places], places
 

@@ -16,6 +16,12 @@ from posteriori.numerics.types import Array, IntArray, Seed
 
 __all__ = ["BootstrapSamples", "bootstrap_samples", "draw_rows"]
 
+#: Up to so many draws a place is kept of each.
+_MOST_PLACES = 100_000_000
+
+#: NumPy's draws without replacement are from fewer than so many.
+_MOST_URN = 1e9
+
 
 class BootstrapSamples(NamedTuple):
     """Which rows are in which bootstrap sample.
@@ -84,9 +90,24 @@ def draw_rows(frequency: Array, size: int, replace: bool, rng: np.random.Generat
     """
     ends = np.cumsum(frequency)
     total = ends[-1]
+    if (size if replace else total) > _MOST_PLACES:
+        return _draw_counts(frequency, size, replace, rng)
     places = rng.random(size) * total if replace else rng.permutation(int(total))[:size]
     if total == len(ends) and np.all(frequency == 1.0):
         drawn = places.astype(np.int64)  # what is searched for below, as the ends are 1, 2, …
     else:
         drawn = np.searchsorted(ends, places, side="right")
     return np.bincount(np.minimum(drawn, len(ends) - 1), minlength=len(ends))
+
+
+def _draw_counts(frequency: Array, size: int, replace: bool, rng: np.random.Generator) -> IntArray:
+    """Return how often each row is drawn from very many, whose places would not fit into memory."""
+    total = float(frequency.sum())
+    if replace:
+        return rng.multinomial(size, frequency / total)
+    if total >= _MOST_URN:
+        raise ValueError(
+            f"sample_weight adds up to {total:g} rows, too many to draw some without replacement; divide the "
+            "weights by a common number, or set bootstrap=True"
+        )
+    return rng.multivariate_hypergeometric(frequency.astype(np.int64), size, method="marginals")

@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from posteriori.estimators.combined_models import MeanOfModels, VotesOfModels
 from posteriori.estimators.named_models import NamedModels
 from posteriori.estimators.parameters import Constraint, check_parameters, one_of
+from posteriori.estimators.weighted_fits import check_frequency
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import nonnegative
 
@@ -50,9 +51,7 @@ class _Committee(NamedModels):
         X = X if hasattr(X, "shape") else np.asarray(X)
         frequency = None
         if sample_weight is not None:
-            frequency = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+            frequency = check_frequency(sample_weight, X)
         models = self._fit_models(X, column_or_1d(y, warn=True), frequency)
         return self._keep(models, dict(zip(models, weights.tolist(), strict=True)))
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from sklearn.utils.validation import (
-    _check_sample_weight,
     _get_feature_names,
     check_array,
     check_consistent_length,
@@ -16,11 +15,13 @@ from sklearn.utils.validation import (
 
 from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.estimators.group_columns import learn_levels, split_columns
+from posteriori.estimators.weighted_fits import check_frequency, weighted_limit
 from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import (
+    LARGEST_DATUM,
     naming_overflow,
     naming_texts,
     require_moderate,
@@ -94,12 +95,14 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Any:
 
 
 def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
-    """Return X as float64 (N, D) without infinities; NaN is a missing entry."""
+    """Return X as float64 (N, D) whose squares are finite; NaN is a missing entry."""
     X = unmasked("X", X)
     x = _as_numbers(estimator, X, reset)
     extremes = (reduce(x, axis=None, initial=0.0) for reduce in (np.fmax.reduce, np.fmin.reduce))
-    if any(np.isinf(value) for value in extremes):  # no table of truths beside a large file
-        _refuse_entry(np.isinf(x), x, X)
+    if any(
+        abs(value) > LARGEST_DATUM for value in extremes
+    ):  # no table of truths beside a large file
+        _refuse_entry(np.abs(x) > LARGEST_DATUM, x, X)
     return x
 
 
@@ -140,6 +143,7 @@ def check_rows(
     several_targets: bool = False,
     gaps: bool = False,
     reset: bool = True,
+    largest: float = LARGEST_DATUM,
 ) -> Rows:
     """Check what ``fit`` is given; rows of weight 0 and missing targets are left out.
 
@@ -160,6 +164,8 @@ def check_rows(
         Whether NaN in X is a missing entry; an error if not.
     reset : bool
         False for later calls of ``partial_fit``.
+    largest : float
+        Of targets, which must not be all below its inverse either.
     """
     if y is None:
         raise ValueError(
@@ -176,9 +182,7 @@ def check_rows(
         check_consistent_length(x, targets)  # says so
     frequency = variance = None
     if sample_weight is not None:
-        frequency = _check_sample_weight(
-            unmasked("sample_weight", sample_weight), x, dtype=np.float64, ensure_non_negative=True
-        )
+        frequency = check_frequency(sample_weight, x)
     if noise_variance is not None:
         variance = check_noise_variance(noise_variance, len(x))
     keep = _rows_that_count(targets, frequency, missing)
@@ -186,7 +190,8 @@ def check_rows(
     if keep is not None:
         kept = (a if a is None else a[keep] for a in (frequency, variance))
         rows = Rows(x[keep], targets[keep], *kept)
-    require_moderate("y", rows.y)
+    most = 1.0 if rows.frequency is None else float(rows.frequency.max())
+    require_moderate("y", rows.y, min(largest, weighted_limit(most)))
     if labels is None:
         return rows
     if keep is not None:
@@ -231,7 +236,7 @@ def _check_targets(y: Any, several: bool) -> Array:
 
 
 def check_finite_columns(x: Any, original: Any, first: int = 0) -> None:
-    """Refuse numbers that are not finite, by the names that the original table has.
+    """Refuse numbers that are not finite or whose squares are not, by the names that the original table has.
 
     ``first`` is the number of the first row, of rows from the midst of a table.
     """
@@ -240,11 +245,19 @@ def check_finite_columns(x: Any, original: Any, first: int = 0) -> None:
             check_finite_columns(block, original, rows.start)
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(x.sum()):
+        if _sum_of_squares(x) <= LARGEST_DATUM**2:
             return
-    wrong = ~np.isfinite(x)
-    if wrong.any():  # else the sum overflows, its terms do not
+        wrong = ~(np.abs(x) <= LARGEST_DATUM)
+    if wrong.any():  # else many numbers are large, none too large
         _refuse_entry(wrong, x, original, first)
+
+
+def _sum_of_squares(x: Array) -> float:
+    """Return Σx², of numbers that lie apart in memory without a copy of them."""
+    if x.flags.c_contiguous or x.flags.f_contiguous:
+        flat = x.ravel("K")
+        return float(flat @ flat)
+    return float(np.einsum("ij,ij->", x, x))
 
 
 def _refuse_entry(wrong: Array, x: Array, original: Any, first: int = 0) -> NoReturn:
@@ -252,7 +265,13 @@ def _refuse_entry(wrong: Array, x: Array, original: Any, first: int = 0) -> NoRe
     row, column = np.argwhere(wrong)[0]
     names = _get_feature_names(original)
     name = f"column {column}" if names is None else f"column {names[column]!r}"
-    what = "NaN" if np.isnan(x[row, column]) else "infinity (inf)"
+    value = x[row, column]
+    if np.isfinite(value):
+        raise ValueError(
+            f"X must lie within ±{LARGEST_DATUM:g}, got {value:.6g} in {name}, row {first + row}; divide the "
+            "column by a unit of its size"
+        )
+    what = "NaN" if np.isnan(value) else "infinity (inf)"
     raise ValueError(
         f"Input X contains {what} in {name}, row {first + row}; fill it in (sklearn.impute) or leave the row out"
     )

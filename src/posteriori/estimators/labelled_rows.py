@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_consistent_length,
     column_or_1d,
 )
@@ -20,6 +19,7 @@ from posteriori.estimators.estimator_rows import (
     has_groups,
 )
 from posteriori.estimators.group_columns import learn_levels, split_columns
+from posteriori.estimators.weighted_fits import check_frequency
 from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import naming_overflow, unmasked
@@ -110,9 +110,7 @@ def check_labelled_rows(
         check_classification_targets(y)
     frequency = None
     if sample_weight is not None:
-        frequency = _check_sample_weight(
-            unmasked("sample_weight", sample_weight), x, dtype=np.float64, ensure_non_negative=True
-        )
+        frequency = check_frequency(sample_weight, x)
         kept = frequency > 0
         if not kept.any():
             raise ValueError("sample_weight is 0 everywhere: there is nothing to learn from")

@@ -1,4 +1,4 @@
-"""Fits in which rows count several times, also of estimators that take no weights."""
+"""How often rows count: the check of weights, and fits of estimators that take none."""
 
 from __future__ import annotations
 
@@ -6,12 +6,67 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from posteriori.estimators.contract import last_step
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import LARGEST_DATUM, require_moderate, unmasked
 
-__all__ = ["fit_weighted"]
+__all__ = ["check_frequency", "fit_weighted", "require_frequency", "weighted_limit"]
+
+#: Whole numbers up to here are exact, and so are their sums over a table.
+LARGEST_FREQUENCY = 1e12
+
+
+def check_frequency(sample_weight: Any, x: Any) -> Array:
+    """Return how often each of the rows x (N, D) counts, (N,): finite, none negative, not all 0.
+
+    Raises
+    ------
+    ValueError
+        Also where x times the root of its weight has a square that overflows.
+    """
+    given = unmasked("sample_weight", sample_weight)
+    frequency: Array = _check_sample_weight(given, x, dtype=np.float64, ensure_non_negative=True)
+    require_frequency(frequency)
+    if (
+        isinstance(x, np.ndarray)
+        and x.dtype.kind == "f"
+        and (most := float(frequency.max())) != 1.0
+    ):
+        require_moderate("X", x, weighted_limit(most))
+    return frequency
+
+
+def weighted_limit(most: float) -> float:
+    """Return up to where, and from whose inverse, squares of data that count so many times are numbers."""
+    return LARGEST_DATUM / float(np.sqrt(max(most, 1.0 / most)))
+
+
+def require_frequency(frequency: Array) -> None:
+    """Refuse weights that are no frequencies: so large that counts are not exact, or all next to 0.
+
+    Examples
+    --------
+    >>> require_frequency(np.array([1.0, 1e150]))
+    Traceback (most recent call last):
+    ValueError: sample_weight must not be above 1e+12, got 1e+150; weights are frequencies (2 equals a repeated row): divide them by a common number
+    >>> require_frequency(np.array([0.0, 1e-150]))
+    Traceback (most recent call last):
+    ValueError: sample_weight must not be below 1e-12 in all rows, got at most 1e-150; weights are frequencies (2 equals a repeated row): multiply them by a common number
+    """
+    most = float(np.max(frequency, initial=0.0))
+    words = "weights are frequencies (2 equals a repeated row)"
+    if most > LARGEST_FREQUENCY:
+        raise ValueError(
+            f"sample_weight must not be above {LARGEST_FREQUENCY:g}, got {most:.6g}; {words}: divide them by "
+            "a common number"
+        )
+    if 0 < most < 1.0 / LARGEST_FREQUENCY:
+        raise ValueError(
+            f"sample_weight must not be below {1.0 / LARGEST_FREQUENCY:g} in all rows, got at most {most:.6g}; "
+            f"{words}: multiply them by a common number"
+        )
 
 
 def fit_weighted(estimator: Any, X: Any, y: Any, frequency: Array | None) -> Any:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.estimator_rows import check_inputs, check_rows
-from posteriori.gaussian_process.process_belief import Effect
+from posteriori.gaussian_process.process_belief import LARGEST_TARGET, Effect
 from posteriori.inference.processes.additive.additive_process import (
     AdditiveSums,
     add_up,
@@ -104,7 +104,9 @@ class AdditiveGaussianProcessRegressor(RegressorMixin, BaseEstimator):
         sample_weight : (N,), optional
             Frequencies: 2 equals a repeated row, 0 leaves it out.
         """
-        rows = check_rows(self, X, y, sample_weight=sample_weight, missing="drop")
+        rows = check_rows(
+            self, X, y, sample_weight=sample_weight, missing="drop", largest=LARGEST_TARGET
+        )
         merged = merge_rows(rows.x, rows.y[:, None], rows.frequency)
         features = make_features(merged.X, merged.weight)
         sums = add_up(features, merged)

@@ -26,6 +26,9 @@ __all__ = ["Effect", "ProcessBelief"]
 #: Variances below this share of the prior's are rounding errors of 0.
 _ROUNDING = 1e-14
 
+#: Targets up to here, and from its inverse, have variances whose shares that a search tries are numbers.
+LARGEST_TARGET = 1e120
+
 
 class Effect(NamedTuple):
     """What is believed of one summand of a function.

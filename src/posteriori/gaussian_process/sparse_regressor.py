@@ -28,7 +28,7 @@ from posteriori.estimators.estimator_rows import (
     check_rows,
 )
 from posteriori.estimators.parameters import WHOLE, Constraint, check_parameters, one_of, or_none
-from posteriori.gaussian_process.process_belief import Effect, ProcessBelief
+from posteriori.gaussian_process.process_belief import LARGEST_TARGET, Effect, ProcessBelief
 from posteriori.gaussian_process.process_learning import is_not_integrated, kernel_is_kept
 from posteriori.inference.processes.dense_process import noise_variances
 from posteriori.inference.processes.forms.process_form import DenseForm
@@ -292,6 +292,7 @@ class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
             noise_variance=noise_variance,
             missing="drop",
             reset=reset,
+            largest=LARGEST_TARGET,
         )
 
     def _kernel(self, rows: Rows) -> Kernel:

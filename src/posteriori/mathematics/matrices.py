@@ -168,6 +168,9 @@ def deflated_eigenpairs(
     generator, size = as_generator(rng), len(left)
     if not 1 <= count <= size:
         raise ValueError(f"count must be between 1 and {size}, got {count}")
+    largest = float(np.abs(left).max())
+    unit = float(np.exp2(np.frexp(largest)[1])) if largest > 0 else 1.0  # norms have squares
+    left /= unit
     whole = float(np.linalg.norm(left))
     values, vectors = np.zeros(count), np.zeros((count, size))
     for i in range(count):
@@ -180,7 +183,7 @@ def deflated_eigenpairs(
         b = vectors[i] = start / np.linalg.norm(start)
         image = left @ b
         left = left - b[:, None] * image - image[:, None] * b + (b @ image) * b[:, None] * b
-    return values, vectors
+    return unit * values, vectors
 
 
 def rayleigh_quotient(a: ArrayLike, v: ArrayLike) -> float:

@@ -12,6 +12,7 @@ from posteriori.estimators.parameters import (
     NOT_NEGATIVE,
     Constraint,
 )
+from posteriori.estimators.weighted_fits import require_frequency
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import naming_overflow, require_moderate, unmasked
 
@@ -80,7 +81,7 @@ def check_frequencies(sample_weight: Any, n: int) -> Array | None:
         raise ValueError(
             "sample_weight is zero for every row: none is left; give some row a weight"
         )
-    require_moderate("sample_weight", w)
+    require_frequency(w)
     return w
 
 

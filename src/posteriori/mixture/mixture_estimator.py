@@ -8,14 +8,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_gappy_inputs
+from posteriori.estimators.weighted_fits import check_frequency
 from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import unmasked
 
 __all__ = ["MixtureEstimator", "ReadsRows", "counted_rows"]
 
@@ -80,8 +79,6 @@ def counted_rows(
     x = estimator._read(X, reset=reset)
     if sample_weight is None:
         return x, None
-    frequency = _check_sample_weight(
-        unmasked("sample_weight", sample_weight), x, dtype=np.float64, ensure_non_negative=True
-    )
+    frequency = check_frequency(sample_weight, x)
     keep = frequency > 0
     return (x, frequency) if keep.all() else (x[keep], frequency[keep])

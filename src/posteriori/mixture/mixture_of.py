@@ -5,6 +5,8 @@ r"""A mixture of any family: members that are the most likely, or conjugate beli
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -141,7 +143,10 @@ class MixtureOf(LatentMixture, AsksForPartitions):
     def _read(self, X: Any, *, reset: bool = False) -> Array:
         """Return checked rows; numbers (N,) are one column, where one is learned or known."""
         one = not self._of_vectors() and (reset or self.n_features_in_ == 1)
-        return super()._read(as_column(unmasked("X", X)) if one else X, reset=reset)
+        x = super()._read(as_column(unmasked("X", X)) if one else X, reset=reset)
+        if not reset:
+            self._refuse_gaps(x, self._of_vectors())
+        return x
 
     def _of_vectors(self) -> bool:
         if self.prior is None:
@@ -177,8 +182,20 @@ class MixtureOf(LatentMixture, AsksForPartitions):
         self._refuse_constant(x)
         if _is_learned_from_sums(self.family):
             self._check_support(x, self.family._off_support(x), self.family)
-            return learn_members(self.family, x, frequency, search)
+            with self._naming_components():
+                return learn_members(self.family, x, frequency, search)
         return learn_fits(self.family, x, frequency, search)
+
+    @contextmanager
+    def _naming_components(self) -> Iterator[None]:
+        """Say what to do where the rows of a component have no density, since they hardly differ."""
+        try:
+            yield
+        except ValueError as error:
+            raise ValueError(
+                f"rows of X that make a component have no most likely {self.family.__name__}: {error}; give "
+                "fewer n_components, or a prior"
+            ) from None
 
     def _cluster_model(self, x: Array) -> ClusterModel:
         if not self._integrates():

@@ -109,6 +109,21 @@ def _substitute(lower: Array) -> Array:
     return inverse
 
 
+def whiten_above_one(gram: Array) -> tuple[Array, float]:
+    """Return W with WᵀW = (I + G)⁻¹, and ln |I + G|, of a semi-definite G (P, P) of any size.
+
+    Where G is so large that I is lost in it, rounding may turn directions that it does not have negative:
+    they count as 0.
+    """
+    try:
+        lower = np.linalg.cholesky(np.eye(len(gram)) + gram)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(gram)
+        above = 1.0 + np.maximum(values, 0.0)
+        return vectors.T / np.sqrt(above)[:, None], float(np.log(above).sum())
+    return triangular_inverse(lower), 2.0 * float(np.log(np.diagonal(lower)).sum())
+
+
 def inverse_from_factor(lower: Array) -> Array:
     """Return (L Lᵀ)⁻¹ = L⁻ᵀ L⁻¹, symmetric to the last bit."""
     inverse = triangular_inverse(lower)

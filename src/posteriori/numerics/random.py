@@ -9,7 +9,11 @@ import numpy as np
 
 from posteriori.numerics.types import Seed
 
-__all__ = ["as_generator", "as_size", "spawn_generators"]
+__all__ = ["as_generator", "as_size", "draw_counts", "spawn_generators"]
+
+#: Poisson counts of larger rates are drawn as normal numbers: their skewness is 1e-8, and not all of
+#: them are whole numbers that a computer has.
+_NORMAL_RATE = 1e16
 
 
 def as_generator(rng: Seed = None) -> np.random.Generator:
@@ -56,3 +60,20 @@ def as_size(size: Any) -> tuple[int, ...]:
 def spawn_generators(rng: Seed, count: int) -> list[np.random.Generator]:
     """Return ``count`` independent streams, for work that runs side by side."""
     return as_generator(rng).spawn(count)
+
+
+def draw_counts(rates: Any, rng: np.random.Generator, size: Any = None) -> Any:
+    """Return Poisson counts as float64, of rates up to any.
+
+    Examples
+    --------
+    >>> draw_counts(np.array([0.0, 1e100]), as_generator(0))
+    array([0.e+000, 1.e+100])
+    """
+    rate = np.asarray(rates, dtype=np.float64)
+    large = rate > _NORMAL_RATE
+    if not large.any():
+        return rng.poisson(rate, size) * 1.0
+    counts = rng.poisson(np.where(large, 0.0, rate), size) * 1.0
+    around = rate + np.sqrt(rate) * rng.standard_normal(np.shape(counts))
+    return np.where(large, np.rint(around), counts)[()]

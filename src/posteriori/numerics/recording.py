@@ -30,6 +30,8 @@ def recording_step(y: Array) -> float:
     (3.141592653589793, 0.0)
     """
     values = np.unique(y)
+    if len(values) == 1:  # of one number: where it ends, if it does
+        return next((10.0**-d for d in range(16) if np.round(values[0], d) == values[0]), 0.0)
     finest = _FINEST * float(values[-1] - values[0])
     for decimals in range(16):
         step = 10.0**-decimals

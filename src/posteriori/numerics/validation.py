@@ -39,6 +39,7 @@ __all__ = [
     "real_matrix",
     "real_vector",
     "require_moderate",
+    "require_reach",
     "require_same_size",
     "require_squares",
     "unmasked",
@@ -159,7 +160,8 @@ def check_symmetric(name: str, a: Array) -> Array:
         raise ValueError(f"{name} must be a square matrix, got shape {a.shape}")
     transposed = np.swapaxes(a, -1, -2)
     gap = np.abs(a - transposed)
-    if np.any(gap > SYMMETRY_TOLERANCE * np.max(np.abs(a), axis=(-2, -1), keepdims=True)):
+    largest = np.max(np.abs(a), axis=(-2, -1), keepdims=True, initial=0.0)
+    if np.any(gap > SYMMETRY_TOLERANCE * largest):
         *_, i, j = np.unravel_index(int(np.argmax(gap)), a.shape)
         raise ValueError(
             f"{name} must be symmetric, entries ({i}, {j}) and ({j}, {i}) differ by "
@@ -209,6 +211,23 @@ def require_moderate(name: str, values: Array, limit: float = LARGEST_DATUM) -> 
     if 0 < size < 1.0 / limit:
         raise ValueError(
             f"{name} has no number beyond {size:.6g}, whose square is 0; divide it by a unit of its size"
+        )
+
+
+def require_reach(variances: Array) -> None:
+    """Refuse predictions so far from the rows of the fit that their variances overflow.
+
+    Examples
+    --------
+    >>> require_reach(np.array([1.0, np.inf]))
+    Traceback (most recent call last):
+    ValueError: row 1 of X lies so far from the rows of the fit that the variance there overflows; divide y, or the columns of X, by a unit of their size
+    """
+    if not np.isfinite(variances).all():
+        row = int(np.argwhere(~np.isfinite(variances))[0, 0])
+        raise ValueError(
+            f"row {row} of X lies so far from the rows of the fit that the variance there overflows; divide y, "
+            "or the columns of X, by a unit of their size"
         )
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from posteriori.analysis import save_model
 from posteriori.analysis.fitting.averaged import AVERAGE
-from posteriori.analysis.saved.object_tree import CLASSES
+from posteriori.analysis.saved.saved_classes import CLASSES
 from posteriori.analysis.saved.stated_shapes import annotations_of, stated_shapes
 from posteriori.distributions.statistics import Moments
 from tests.analysis.densities.described_tables import density_of

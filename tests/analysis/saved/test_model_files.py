@@ -14,7 +14,8 @@ from hypothesis import given, strategies as st
 
 from posteriori.analysis import load_model, save_model
 from posteriori.analysis.fitting.averaged import AVERAGE
-from posteriori.analysis.saved.object_tree import CLASSES, from_tree, to_tree
+from posteriori.analysis.saved.object_tree import from_tree, to_tree
+from posteriori.analysis.saved.saved_classes import CLASSES
 from posteriori.selection.candidates import CANDIDATES
 from tests.analysis.densities.described_tables import density_of
 from tests.analysis.forecasts.dated_tables import saved_forecasts

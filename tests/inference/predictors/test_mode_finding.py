@@ -64,6 +64,21 @@ def test_scales_of_parameters_do_not_matter():
     np.testing.assert_allclose(mode.point, [1e100, 1.0, 1e-100], rtol=1e-12)
 
 
+def test_a_bend_that_is_negative_by_rounding_alone_is_no_saddle():
+    """Along y the density is flat, and its curvature is found to be −10⁻³⁰: it ends at the mode of x."""
+
+    class Flat:
+        def value_and_gradient(self, w):
+            return -0.5 * float(w[0] ** 2), np.array([-w[0], 0.0])
+
+        def curvature(self, w):
+            return np.diag([1.0, -1e-30])
+
+    mode = find_mode(Flat(), np.array([3.0, 1.0]))
+    assert mode.converged
+    assert mode.point[0] == 0.0
+
+
 def test_a_saddle_is_left_even_from_where_the_gradient_is_zero():
     # −(x² − 1)²/4 − y²/2 has a saddle at 0 and modes at x = ±1
     density = Function(

@@ -233,6 +233,7 @@ def describe_density(
     jobs: int = 1,
     time_limit: float | None = None,
     seed: int = 0,
+    day_first: bool | None = None,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
 ) -> TableDensity:
     """Fit densities of all columns together, and rank them by how probable they hold unseen rows.
@@ -240,7 +241,7 @@ def describe_density(
     Parameters
     ----------
     frame : DataFrame
-    models, drop, folds, jobs, time_limit, seed, on_outcome
+    models, drop, folds, jobs, time_limit, seed, day_first, on_outcome
         As in :func:`posteriori.analyze`.
 
     Raises
@@ -248,7 +249,7 @@ def describe_density(
     ValueError
         When the table cannot be described, with the reason and the remedy.
     """
-    described = describe_columns(frame, drop)
+    described = describe_columns(frame, drop, day_first=day_first)
     problem, converted, columns = make_joint_problem(frame, described, folds, seed)
     candidates = joint_candidates(problem, models)
     reached, ended = run_candidates(

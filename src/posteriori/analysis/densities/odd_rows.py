@@ -147,7 +147,7 @@ def _draw(model: Any, size: int, rows: int, seed: int) -> Array:
 
 def _suspects(model: Any, x: Array, log_density: Array, drawn: Array) -> list[int]:
     """Return rows that are far less probable than rows with the same gaps are on average."""
-    seen, order, offsets = gap_patterns(x)
+    seen, order, offsets, _ = gap_patterns(x)
     lacking = np.full(len(x), -np.inf)
     for k in np.argsort(-np.diff(offsets), kind="stable")[:_MOST_PATTERNS]:
         rows = order[offsets[k] : offsets[k + 1]]

@@ -124,6 +124,7 @@ def cluster(
     clusters: int | None = None,
     drop: Iterable[str] = (),
     seed: int = 0,
+    day_first: bool | None = None,
     on_tried: Callable[[Tried], None] | None = None,
 ) -> Clustering:
     """Find out how many groups the rows of a table form, and what sets them apart.
@@ -143,6 +144,8 @@ def cluster(
         Columns to leave out.
     seed : int
         Of where the search begins.
+    day_first : bool, optional
+        The order of dates such as 01/02/2020; where it is not told and both would fit, a note says which was taken.
     on_tried : callable, optional
         Called after every fit, with its kind, number and evidence.
 
@@ -163,7 +166,7 @@ def cluster(
     (2, [175, 97])
     """
     frame = to_pandas(table)
-    columns = describe_columns(frame, drop)
+    columns = describe_columns(frame, drop, day_first=day_first)
     rows = read_rows(frame, columns, seed)
     numbers, limited = numbers_to_try(rows, max_clusters, clusters)
     found = search_numbers(rows.x, rows.encoder.columns, numbers, seed, on_tried)

@@ -19,147 +19,17 @@ import numpy as np
 from scipy.interpolate import BSpline
 from sklearn.pipeline import Pipeline
 
+from posteriori.analysis.saved.saved_classes import (
+    CLASSES,
+    COMPUTED,
+    ROWS_OF_COMPUTED,
+    SHARED_PARTS,
+)
 from posteriori.analysis.saved.stated_shapes import require_stated_shapes
 from posteriori.distributions.base import Distribution
 
-__all__ = ["CLASSES", "from_tree", "to_tree"]
+__all__ = ["from_tree", "to_tree"]
 
-#: All classes that files may hold, by module. A model that holds another one adds it here.
-CLASSES: dict[str, tuple[str, ...]] = {
-    "posteriori.analysis.densities.density_average": ("DensityAverage",),
-    "posteriori.analysis.forecasts.series_average": ("SeriesAverage",),
-    "posteriori.analysis.saved.forecast_model": ("SavedSeries", "SeriesShelf"),
-    "posteriori.analysis.fitting.preparation": (
-        "CodeColumns",
-        "Levels",
-        "NoColumns",
-        "NumberColumns",
-        "Scale",
-    ),
-    "posteriori.classification.linear.bayesian_logistic": ("BayesianLogisticRegression",),
-    "posteriori.estimators.labelled_rows": ("LabelledRows",),
-    "posteriori.gaussian_process.additive_regressor": ("AdditiveGaussianProcessRegressor",),
-    "posteriori.gaussian_process.process_belief": ("ProcessBelief",),
-    "posteriori.gaussian_process.process_classifier": ("GaussianProcessClassifier",),
-    "posteriori.gaussian_process.process_learning": ("GivenRows", "LearnedProcess"),
-    "posteriori.gaussian_process.process_regressor": ("GaussianProcessRegressor",),
-    "posteriori.gaussian_process.sparse_regressor": ("SparseGaussianProcessRegressor",),
-    "posteriori.inference.classes.class_densities": (
-        "ColumnwiseClasses",
-        "EllipticClasses",
-    ),
-    "posteriori.inference.classes.column_densities": ("BinaryClasses", "CategoryClasses"),
-    "posteriori.classification.frequencies": ("ClassFrequencies",),
-    "posteriori.classification.generative.gaussian_discriminant": ("GaussianDiscriminant",),
-    "posteriori.classification.generative.joint_classifier": ("ClassPrior",),
-    "posteriori.classification.generative.naive_bayes": ("NaiveBayes",),
-    "posteriori.classification.neighbors": ("KNeighborsClassifier",),
-    "posteriori.classification.linear.probit": ("ProbitRegression",),
-    "posteriori.decomposition.bayesian_factors": ("BayesianFactorAnalysis", "BayesianPCA"),
-    "posteriori.density.kernel_density": ("KernelDensity",),
-    "posteriori.density.student_density": ("StudentDensity",),
-    "posteriori.density.target_density": ("Tail", "TargetHistogram", "TargetKernelDensity"),
-    "posteriori.distributions.numbers.beta": ("Beta",),
-    "posteriori.distributions.composites.mixture": ("Mixture",),
-    "posteriori.distributions.counts.categorical": ("Categorical",),
-    "posteriori.distributions.statistics": ("Moments",),
-    "posteriori.distributions.numbers.student_t": ("StudentT",),
-    "posteriori.distributions.vectors.dirichlet": ("Dirichlet",),
-    "posteriori.distributions.joint.normal_inverse_gamma": ("NormalInverseGamma",),
-    "posteriori.distributions.joint.normal_inverse_wishart": ("NormalInverseWishart",),
-    "posteriori.numerics.least_squares.regression_statistics": ("RegressionStatistics", "SafeGram"),
-    "posteriori.distributions.joint.normal_wishart": ("NormalWishart",),
-    "posteriori.distributions.vectors.mv_student_t": ("MvStudentT",),
-    "posteriori.distributions.vectors.mvnormal": ("MvNormal",),
-    "posteriori.distributions.vectors.wishart": ("Wishart",),
-    "posteriori.distributions.joint.normal_gamma": ("NormalGamma",),
-    "posteriori.ensemble.forests.forest_tails": ("ForestNoise", "VoteSharpness"),
-    "posteriori.ensemble.forests.random_forest": (
-        "RandomForestClassifier",
-        "RandomForestRegressor",
-    ),
-    "posteriori.ensemble.gradient_boosting.boosted_classifier": ("GradientBoostingClassifier",),
-    "posteriori.ensemble.gradient_boosting.boosted_regressor": ("GradientBoostingRegressor",),
-    "posteriori.estimators.group_columns": ("GroupColumns",),
-    "posteriori.estimators.linear_predictor": ("LearnedEffects",),
-    "posteriori.estimators.standardized": ("Standardization",),
-    "posteriori.estimators.target_unit": ("TargetUnit",),
-    "posteriori.inference.effects.block_bordered": ("BlockBorderedFactor",),
-    "posteriori.inference.effects.bordered": ("BorderedFactor",),
-    "posteriori.inference.effects.effect_layout": ("EffectLayout",),
-    "posteriori.inference.effects.spread_search": ("Spreads",),
-    "posteriori.inference.mixtures.columns.mixture_densities": ("ColumnDensities",),
-    "posteriori.inference.predictors.grouped_contrasts": ("GroupedContrasts",),
-    "posteriori.inference.predictors.grouped_weights": ("GroupedWeights",),
-    "posteriori.inference.predictors.pairs.paired_weights": ("PairLayout", "PairedWeights"),
-    "posteriori.inference.predictors.weight_belief": ("WeightBelief",),
-    "posteriori.inference.processes.additive.additive_process": ("AdditiveWeights",),
-    "posteriori.inference.processes.additive.curve_features": ("CurveFeatures",),
-    "posteriori.inference.processes.dense_process": ("DenseProcess",),
-    "posteriori.inference.processes.gram_factor": ("GramFactor",),
-    "posteriori.inference.processes.inducing.inducing_features": ("InducingFeatures",),
-    "posteriori.inference.processes.inducing.inducing_statistics": (
-        "InducedStatistics",
-        "InducedWeights",
-    ),
-    "posteriori.inference.processes.inducing.sparse_process": ("SolvedSparse", "SparseProcess"),
-    "posteriori.inference.processes.latent.latent_likelihoods": ("Bends",),
-    "posteriori.inference.processes.latent.latent_process": ("LatentFit",),
-    "posteriori.inference.processes.latent.latent_search": ("LatentFunction",),
-    "posteriori.inference.processes.mean_effects": ("MeanEffects",),
-    "posteriori.inference.processes.process_rows": ("ProcessRows",),
-    "posteriori.inference.trees.asked_columns": ("AskedColumns",),
-    "posteriori.inference.trees.bins": ("Bins",),
-    "posteriori.inference.trees.flat_trees": ("Trees",),
-    "posteriori.inference.trees.tree_prunings": ("TreePrunings",),
-    "posteriori.kernels.inner_products": ("Linear", "White"),
-    "posteriori.kernels.kernel": ("Constant", "OnColumns", "Product", "Sum"),
-    "posteriori.kernels.radial": ("RBF",),
-    "posteriori.mixture.experts.mixture_of_experts": ("MixtureOfExperts",),
-    "posteriori.mixture.latent_classes": ("LatentClasses",),
-    "posteriori.mixture.normal.bayesian_gaussian_mixture": (
-        "BayesianGaussianMixture",
-        "MixturePosterior",
-    ),
-    "posteriori.mixture.normal.normal_mixture": ("NormalDensities",),
-    "posteriori.numerics.evidence": ("Fingerprint", "LogEvidence"),
-    "posteriori.regression.bases.basis": ("PolynomialBasis", "SplineBasis"),
-    "posteriori.regression.bases.smooth_basis": ("SmoothBasis",),
-    "posteriori.regression.bayesian.bayesian_regression": ("BayesianLinearRegression",),
-    "posteriori.regression.generalized.count_regression": (
-        "NegativeBinomialRegression",
-        "PoissonRegression",
-    ),
-    "posteriori.regression.generalized.hurdle": ("HurdleRegression",),
-    "posteriori.regression.generalized.zero_inflated": ("ZeroInflatedRegression",),
-    "posteriori.regression.generalized.occurrence": ("OccurrenceRegression",),
-    "posteriori.regression.bayesian.grouped_belief": ("EffectBelief", "GroupedBelief"),
-    "posteriori.regression.bayesian.grouped_learning": ("GroupedLearned",),
-    "posteriori.regression.bayesian.scales.hyper_grid": ("HyperGrid",),
-    "posteriori.regression.bayesian.learning": ("Learned", "Solution"),
-    "posteriori.regression.log_linear": ("LogLinearRegression",),
-    "posteriori.regression.bayesian.priors": ("LinearPrior",),
-    "posteriori.regression.generalized.robust": ("RobustRegression",),
-    "posteriori.selection.averaging": ("ClassifierAverage", "ModelAverage"),
-    "posteriori.sequence.emission_densities": ("EmissionDensities", "FamilyDensities"),
-    "posteriori.sequence.hidden_markov_chain": ("HiddenMarkovChain",),
-    "posteriori.inference.series.gappy_regression": ("GapBelief",),
-    "posteriori.sequence.series.autoregressive_series": ("AutoregressiveSeries",),
-    "posteriori.sequence.series.order_learning": ("LearnedOrder", "OrderBelief"),
-    "posteriori.sequence.series.count_series": ("CountSeries",),
-    "posteriori.sequence.series.series_belief": ("SeriesBelief",),
-    "posteriori.sequence.series.series_clock": ("SeriesClock",),
-    "posteriori.sequence.series.series_form": ("SeriesForm", "SeriesUnits"),
-    "posteriori.sequence.series.series_rows": ("SeriesRows",),
-    "posteriori.sequence.series.structural_series": ("StructuralSeries",),
-    "posteriori.tree.bayesian_tree": ("BayesianTreeClassifier", "BayesianTreeRegressor"),
-    "posteriori.tree.decision_tree": (
-        "DecisionStump",
-        "DecisionTreeClassifier",
-        "DecisionTreeRegressor",
-    ),
-    "sklearn.preprocessing": ("PolynomialFeatures", "SplineTransformer"),
-}
 _NAMES = {f"{module}:{name}" for module, names in CLASSES.items() for name in names}
 
 _DTYPES = {"<f8": 8, "<i8": 8, "<i4": 4, "|b1": 1}
@@ -174,6 +44,10 @@ _MOST_AXES = 8
 _LARGEST_SIZE = 100_000
 #: Texts in an array are padded to the longest.
 _MOST_CHARACTERS = 10_000_000
+#: Numbers that records of a file may be computed to have, beyond those that stand in it.
+_MOST_MADE = 2_000_000
+#: Arrays of fewer bytes are written as often as they are there.
+_WORTH_ONCE = 64
 
 
 def to_tree(value: Any) -> tuple[Any, list[bytes]]:
@@ -184,8 +58,8 @@ def to_tree(value: Any) -> tuple[Any, list[bytes]]:
     TypeError
         When the value holds something that has no form in a file.
     """
-    blocks: list[bytes] = []
-    return _encode(value, blocks, 0), blocks
+    written = _Written()
+    return _encode(value, written, 0), written.blocks
 
 
 def from_tree(tree: Any, numbers: bytes) -> Any:
@@ -209,7 +83,18 @@ def from_tree(tree: Any, numbers: bytes) -> Any:
 # -- writing -----------------------------------------------------------------------------------
 
 
-def _encode(value: Any, blocks: list[bytes], depth: int) -> Any:
+class _Written:
+    """Arrays so far, each in its place, and how many numbers are left out since they can be computed."""
+
+    def __init__(self) -> None:
+        self.blocks: list[bytes] = []
+        self.places: dict[Any, int] = {}
+        self.made: list[Any] = []
+        self.owners: dict[int, int] = {}
+        self.n_made = 0
+
+
+def _encode(value: Any, written: _Written, depth: int) -> Any:
     if depth > _DEEPEST:
         raise TypeError("it is nested too deeply, or holds itself")
     if value is None or isinstance(value, (bool, str)) or type(value) is int:
@@ -217,29 +102,30 @@ def _encode(value: Any, blocks: list[bytes], depth: int) -> Any:
     if isinstance(value, (float, np.floating)) and not isinstance(value, np.generic):
         return value if math.isfinite(value) else {"number": str(value)}
     if isinstance(value, np.generic):
-        return {"scalar": _encode(np.asarray(value), blocks, depth + 1)}
+        return {"scalar": _encode(np.asarray(value), written, depth + 1)}
     if isinstance(value, np.ndarray):
-        return _encode_array(value, blocks)
+        return _encode_array(value, written)
     if isinstance(value, list):
-        return [_encode(item, blocks, depth + 1) for item in value]
+        return [_encode(item, written, depth + 1) for item in value]
     if isinstance(value, dict):
         pairs = [
-            [_encode(k, blocks, depth + 1), _encode(v, blocks, depth + 1)] for k, v in value.items()
+            [_encode(k, written, depth + 1), _encode(v, written, depth + 1)]
+            for k, v in value.items()
         ]
         return {"dict": pairs}
     if type(value) is tuple or isinstance(value, KeysView):
-        return {"tuple": [_encode(item, blocks, depth + 1) for item in value]}
+        return {"tuple": [_encode(item, written, depth + 1) for item in value]}
     if isinstance(value, Pipeline):
         return {
-            "pipeline": [[name, _encode(step, blocks, depth + 1)] for name, step in value.steps]
+            "pipeline": [[name, _encode(step, written, depth + 1)] for name, step in value.steps]
         }
     if isinstance(value, BSpline):
         parts = (value.t, value.c, int(value.k), value.extrapolate)
-        return {"spline": [_encode(part, blocks, depth + 1) for part in parts]}
-    return _encode_object(value, blocks, depth)
+        return {"spline": [_encode(part, written, depth + 1) for part in parts]}
+    return _encode_object(value, written, depth)
 
 
-def _encode_array(array: Any, blocks: list[bytes]) -> Any:
+def _encode_array(array: Any, written: _Written) -> Any:
     shape = list(array.shape)
     if array.dtype.kind == "U" or (
         array.dtype == object and all(x is None or isinstance(x, str) for x in array.ravel())
@@ -250,18 +136,36 @@ def _encode_array(array: Any, blocks: list[bytes]) -> Any:
         raise TypeError(f"an array of {array.dtype} has no form in a file")
     dtype = "<i4" if array.dtype == np.int32 else kinds[array.dtype.kind]
     content = np.ascontiguousarray(array, dtype=dtype).tobytes()
-    blocks.append(content + b"\0" * (-len(content) % 8))
+    known = written.places.setdefault((dtype, array.shape, content), len(written.blocks))
+    if known < len(written.blocks) and len(content) >= _WORTH_ONCE:
+        return {"again": known}
+    written.blocks.append(content + b"\0" * (-len(content) % 8))
     return {"array": dtype, "shape": shape}
 
 
-def _encode_object(value: Any, blocks: list[bytes], depth: int) -> Any:
+def _encode_object(value: Any, written: _Written, depth: int) -> Any:
     name = _public_name(type(value))
     if name not in _NAMES:
         raise TypeError(f"{name} has no form in a file")
+    if name == COMPUTED and written.n_made + value.n_made <= _MOST_MADE:
+        parts = value.parts()
+        if parts is not None:
+            written.n_made += value.n_made
+            return {"made": name, "of": _encode_parts(value, parts, written, depth)}
     if isinstance(value, tuple):
-        return {"record": name, "fields": [_encode(item, blocks, depth + 1) for item in value]}
-    state = {key: _encode(item, blocks, depth + 1) for key, item in _state(value).items()}
+        return {"record": name, "fields": [_encode(item, written, depth + 1) for item in value]}
+    state = {key: _encode(item, written, depth + 1) for key, item in _state(value).items()}
     return {"object": name, "state": state}
+
+
+def _encode_parts(record: Any, parts: Any, written: _Written, depth: int) -> list[Any]:
+    """Return parts of a record; of those that an earlier one has the number of that one."""
+    number, coded = len(written.made), []
+    written.made.append(record)  # so that nothing else gets its identity
+    for place, part in enumerate(parts):
+        owner = written.owners.setdefault(id(part), number) if place in SHARED_PARTS else number
+        coded.append(owner if owner < number else _encode(part, written, depth + 1))
+    return coded
 
 
 def _public_name(cls: type) -> str:
@@ -296,6 +200,9 @@ class _Reader:
     def __init__(self, numbers: bytes) -> None:
         self.numbers = numbers
         self.place = 0
+        self.arrays: list[Any] = []
+        self.made: list[Any] = []
+        self.n_made = 0
 
     def decode(self, tree: Any, depth: int) -> Any:
         if depth > _DEEPEST:
@@ -313,7 +220,10 @@ class _Reader:
         if mark == "scalar":
             return self.decode(tree[mark], depth)[()]
         if mark == "array":
-            return self._array(tree[mark], _checked_shape(tree["shape"]))
+            self.arrays.append(self._array(tree[mark], _checked_shape(tree["shape"])))
+            return self.arrays[-1]
+        if mark == "again":
+            return self.arrays[tree[mark]]
         if mark == "texts":
             return _texts(tree)
         if mark == "dict":
@@ -330,6 +240,8 @@ class _Reader:
             record = cls(*[self.decode(item, depth) for item in tree["fields"]])
             require_stated_shapes(cls, record._asdict())
             return record
+        if mark == "made":
+            return self._made(tree[mark], [self.decode(item, depth) for item in tree["of"]])
         if mark == "object":
             return self._object(_class_named(tree[mark], record=False), tree["state"], depth)
         raise ValueError(f"unknown mark {mark[:40]!r}")
@@ -341,6 +253,30 @@ class _Reader:
             raise ValueError("it ends before its arrays do")
         self.place = end + -size % 8
         return np.frombuffer(self.numbers[start:end], dtype=dtype).reshape(shape)
+
+    def _made(self, name: str, parts: list[Any]) -> Any:
+        """Return a record that is computed from its parts."""
+        if name != COMPUTED or len(parts) != 4:
+            raise ValueError("it has parts of what is not computed")
+        for place, shared in SHARED_PARTS.items():
+            if type(parts[place]) is int:
+                parts[place] = getattr(self.made[parts[place]], shared)
+        cls, (_, rows, _, absolute) = _class_named(name, record=True), parts
+        if _public_name(type(rows)) != ROWS_OF_COMPUTED or type(absolute) is not bool:
+            raise ValueError(f"the parts of {name!r} do not fit")
+        self.n_made += len(rows.X) ** 2
+        if self.n_made > _MOST_MADE:
+            raise ValueError("its processes are too large")
+        try:
+            with np.errstate(all="ignore"):
+                made = cls.from_parts(*parts)
+        except (ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
+            raise ValueError(f"a process cannot be computed: {error}") from None
+        if not np.isfinite(made.log_evidence):
+            raise ValueError("a process has no evidence")
+        require_stated_shapes(cls, made._asdict())
+        self.made.append(made)
+        return made
 
     def _object(self, cls: type, state: dict[str, Any], depth: int) -> Any:
         value: Any = object.__new__(cls)

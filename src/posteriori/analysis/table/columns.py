@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
@@ -98,8 +98,7 @@ class Column:
         if self.kind != "date" or not self.remarks:
             return ()
         text = f"{self.name!r}: dates are read {self.style}; {'; '.join(self.remarks)}"
-        chosen = any("would fit as well" in remark for remark in self.remarks)
-        return (text + ", or choose the order with day_first" if chosen else text,)
+        return (text + _choice(self.remarks),)
 
 
 def column_name(name: Any) -> str:
@@ -189,7 +188,15 @@ def _text_note(kind: str, found: ReadTexts, n_strange: int) -> str:
         some = ", ".join(repr(text[:30]) for text in found.strange)
         entries = counted(n_strange, "entry", "entries")
         notes.append(f"{entries} such as {some} taken as missing")
+    if kind == "date":
+        notes[-1 - bool(n_strange)] += _choice(found.remarks)
     return "; ".join(notes)
+
+
+def _choice(remarks: Sequence[str]) -> str:
+    """Return what can be done about dates that both orders fit."""
+    chosen = any("would fit as well" in remark for remark in remarks)
+    return ", or choose the order with day_first" if chosen else ""
 
 
 def _limits(values: Any) -> tuple[float, ...]:

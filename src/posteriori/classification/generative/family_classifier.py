@@ -31,6 +31,10 @@ def _prior_has_width(self: GenerativeClassifier) -> bool:
     return has_width(self.prior)
 
 
+#: Rows of a class, with those that weights repeat.
+_MOST_ROWS = 10_000_000
+
+
 class GenerativeClassifier(JointClassifier):
     """Classes that are members of a family of distributions.
 
@@ -119,8 +123,18 @@ class GenerativeClassifier(JointClassifier):
                     "sample_weight must hold whole numbers where there is a prior, got "
                     f"{times[times != np.floor(times)][0]:.6g}"
                 )
+            if times.sum() > _MOST_ROWS:
+                raise ValueError(
+                    f"sample_weight adds up to {times.sum():.6g}, and rows are repeated where there is a prior; "
+                    "divide the weights by a common number"
+                )
             x = np.repeat(x, times.astype(np.intp), axis=0)
-        return bayes(self.prior, self.family, x)
+        try:
+            result = bayes(self.prior, self.family, x)
+            _ = result.predictive  # rounding may leave none
+            return result
+        except ValueError as error:
+            raise ValueError(f"rows of X of class {rows.classes[k]!r}: {error}") from None
 
     def _integrates(self) -> bool:
         return self.prior is not None and all(

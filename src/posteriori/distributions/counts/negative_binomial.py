@@ -20,6 +20,7 @@ from posteriori.distributions.counts.poisson_terms import count_quantile, off_wh
 from posteriori.distributions.row_fits import gather_rows, require_support
 from posteriori.numerics.calculus.newton import solve_increasing
 from posteriori.numerics.lazy import special
+from posteriori.numerics.random import draw_counts
 from posteriori.numerics.special import log1pmx, log_gamma_correction_slope
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import exactly_one, positive
@@ -118,7 +119,7 @@ class NegativeBinomial(Univariate):
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
         scale = np.minimum(self.mean / self.count, 1e300)  # a draw of 0 stays one
         rate = rng.standard_gamma(self.count, shape or None) * scale
-        return rng.poisson(rate) * 1.0
+        return draw_counts(rate, rng)
 
     def _interior(self) -> Array:
         return self.mode

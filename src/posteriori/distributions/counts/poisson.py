@@ -19,6 +19,7 @@ from posteriori.distributions.counts.poisson_terms import (
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.statistics import Sums
 from posteriori.numerics.lazy import special
+from posteriori.numerics.random import draw_counts
 from posteriori.numerics.special import poisson_kernel, relative_entropy_terms
 from posteriori.numerics.types import Array, Natural, number
 from posteriori.numerics.validation import positive
@@ -135,7 +136,7 @@ class Poisson(ExponentialFamily, Univariate):
         return np.zeros_like(self.rate), self.rate
 
     def _sample(self, shape: tuple[int, ...], rng: np.random.Generator) -> Any:
-        return rng.poisson(self.rate, shape or None) * 1.0
+        return draw_counts(self.rate, rng, shape or None)
 
     def _interior(self) -> Array:
         return self.mode

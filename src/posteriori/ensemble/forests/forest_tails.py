@@ -86,6 +86,8 @@ def learn_sharpness(shares: Array, codes: Array, weight: Array, votes: float) ->
     votes : float
         About how many votes the shares are of.
     """
+    if len(shares) == 0:  # no row was left out of a bag
+        return VoteSharpness(1.0 / max(votes, 1.0), 1.0)
     step = -(-len(shares) // _ENOUGH)
     by_class = np.ascontiguousarray(np.maximum(shares[::step], 0.0).T)
     own, weight = (codes[::step], np.arange(by_class.shape[1])), weight[::step]

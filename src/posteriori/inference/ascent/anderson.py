@@ -53,7 +53,7 @@ def extrapolate(steps: Sequence[Step]) -> Point:
     array([0.])
     """
     residuals = [[b - a for a, b in zip(*step, strict=True)] for step in steps]
-    sizes = [float(np.linalg.norm(part)) or 1.0 for part in residuals[-1]]  # units do not matter
+    sizes = [_length(part) or 1.0 for part in residuals[-1]]  # units do not matter
     flat = [
         np.concatenate([p.ravel() / s for p, s in zip(f, sizes, strict=True)]) for f in residuals
     ]
@@ -64,3 +64,11 @@ def extrapolate(steps: Sequence[Step]) -> Point:
     for weight, (early, late) in zip(weights, pairwise(ends), strict=True):
         jumped = [p - weight * (b - a) for p, a, b in zip(jumped, early, late, strict=True)]
     return jumped
+
+
+def _length(part: Array) -> float:
+    """Return the Euclidean length of numbers whose squares may overflow."""
+    largest = float(np.abs(part).max(initial=0.0))
+    if not 1e150 < largest < np.inf:
+        return float(np.linalg.norm(part))
+    return largest * float(np.linalg.norm(part / largest))

@@ -43,7 +43,7 @@ def _require_semidefinite(
     name: str, pivot: Array, rounding: Array, column: Array, diagonal: Array
 ) -> None:
     # a zero pivot leaves nothing in its column: |Sᵢₖ|² ≤ SₖₖSᵢᵢ
-    scale = np.sqrt(diagonal[:, :1] * diagonal)
+    scale = np.sqrt(diagonal[:, :1]) * np.sqrt(diagonal)
     excess = (pivot <= rounding)[:, None] & (np.abs(column) > 1e-7 * scale)
     if np.any(pivot < -1e-10 * diagonal[:, 0]) or np.any(excess):
         raise ValueError(

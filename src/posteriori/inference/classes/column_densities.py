@@ -13,6 +13,7 @@ from scipy.special import gammaln, xlogy
 from posteriori.inference.classes import class_kernels
 from posteriori.inference.classes.class_densities import require_columns_of
 from posteriori.numerics.compilation import as_kernel_input
+from posteriori.numerics.random import draw_counts
 from posteriori.numerics.types import Array
 
 __all__ = ["BinaryClasses", "CategoryClasses", "CountClasses"]
@@ -73,7 +74,8 @@ class CountClasses(NamedTuple):
         rate = self.rate[codes]
         if np.isfinite(self.shape).all():
             rate = rng.gamma(self.shape[codes]) / rate
-        return rng.poisson(rate).astype(np.float64)
+        drawn: Array = draw_counts(rate, rng)
+        return drawn
 
     def _one_class(self, x: Array, seen: Array, k: int) -> Array:
         a, b = self.shape[k], self.rate[k]
@@ -106,7 +108,7 @@ class CategoryClasses(NamedTuple):
             if codes.size and codes.max() >= table.shape[1]:
                 raise ValueError(
                     f"category {codes.max()} was not there to be learned (0 to "
-                    f"{table.shape[1] - 1} were); set it to NaN, or give a Dirichlet prior of more categories"
+                    f"{table.shape[1] - 1} were); set it in X to NaN, or give a Dirichlet prior of more categories"
                 )
             with np.errstate(divide="ignore"):
                 total[seen] += np.log(table.T)[codes]

@@ -85,7 +85,7 @@ class FactorPosteriors(NamedTuple):
 
 def gappy_blocks(x: Array, width: int) -> list[GappyBlock]:
     """Group rows (N, D) by their gaps, in blocks for which so many numbers a row fit into memory."""
-    seen, order, offsets = gap_patterns(x)
+    seen, order, offsets, _ = gap_patterns(x)
     most = rows_per_block(max(x.shape[1], width), IN_MEMORY)
     blocks = []
     for pattern, start in _pieces(offsets, most):

@@ -101,6 +101,8 @@ def complete_rows(x: Array, part: GapPart, normals: Normals) -> Iterator[Complet
 
 
 def _completed(rows: Array, part: GapPart, normals: Normals, some: slice) -> CompletedRows:
+    if part.padded:
+        return _completed_padded(rows, part, normals, some)
     d = rows - normals.means[some, None, None]
     shape, gaps = d.shape[:2], part.missing.shape[1]
     roots, log_roots = np.zeros((*shape, gaps, gaps)), np.zeros((*shape, 1))
@@ -115,6 +117,31 @@ def _completed(rows: Array, part: GapPart, normals: Normals, some: slice) -> Com
         log_roots = np.log(diagonal).sum(axis=-1, keepdims=True)
     z = _times(d, np.swapaxes(normals.whitenings[some], -1, -2))
     return CompletedRows(some, d, roots, log_roots, np.einsum("cgni,cgni->cgn", z, z))
+
+
+def _completed_padded(rows: Array, part: GapPart, normals: Normals, some: slice) -> CompletedRows:
+    """Complete rows (G, 1, D) some of whose gaps lie beyond the last column: there Λ is 1 and d is 0."""
+    count, width = len(rows), rows.shape[-1]
+    means, inside = normals.means[some], part.missing < width
+    places = slice(None), np.arange(count)[:, None], part.missing
+    d = np.zeros((len(means), count, width + 1))
+    d[..., :width] = rows[:, 0] - means[:, None]
+    d[places] = 0.0
+    precisions = np.zeros((len(means), width + 1, width + 1))
+    precisions[:, :width, :width] = normals.precisions[some]
+    precisions[:, width, width] = 1.0
+    pull = (d @ precisions)[places]
+    corners = precisions[:, part.missing[:, :, None], part.missing[:, None, :]]
+    diagonal = np.eye(part.missing.shape[1], dtype=bool)
+    corners *= (inside[:, :, None] & inside[:, None, :]) | diagonal
+    roots = triangular_inverse(np.linalg.cholesky(corners))
+    filled = pull[..., None, :] @ np.swapaxes(roots, -1, -2) @ roots
+    d[places] = -np.where(inside, filled[..., 0, :], 0.0)
+    log_roots = np.log(np.diagonal(roots, axis1=-2, axis2=-1)).sum(axis=-1, keepdims=True)
+    log_roots -= 0.5 * LOG_2PI * (~inside).sum(axis=1, keepdims=True)  # these were no gaps
+    z = d[..., :width] @ np.swapaxes(normals.whitenings[some], -1, -2)
+    squares = np.einsum("cgi,cgi->cg", z, z)[..., None]
+    return CompletedRows(some, d[..., None, :width], roots, log_roots, squares)
 
 
 def entries_at_gaps(rows: Array, part: GapPart) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,10 +11,30 @@ import numpy as np
 from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["GapPart", "GapPatterns", "gap_patterns", "parts_of"]
+__all__ = ["GapPart", "GapPatterns", "few_parts_of", "gap_patterns", "parts_of"]
 
 #: Bits of a word that entries of a pattern are packed into.
 _WORD = 64
+
+#: Up to so many numbers, of rows or of their gaps squared, are looked at in one piece.
+_FEW_NUMBERS = 20_000
+
+
+class GapPart(NamedTuple):
+    """G patterns with M gaps each, and n rows of each.
+
+    Attributes
+    ----------
+    rows : (G, n)
+    missing : (G, M)
+        Columns of the gaps.
+    padded : bool
+        Whether some patterns have fewer gaps: D stands for none.
+    """
+
+    rows: IntArray
+    missing: IntArray
+    padded: bool = False
 
 
 class GapPatterns(NamedTuple):
@@ -28,25 +48,14 @@ class GapPatterns(NamedTuple):
         Numbers of the rows, pattern by pattern.
     offsets : (P + 1,)
         Where the rows of each pattern begin in ``order``.
+    whole : GapPart or None
+        All rows, where they are few.
     """
 
     seen: Array
     order: IntArray
     offsets: IntArray
-
-
-class GapPart(NamedTuple):
-    """G patterns with M gaps each, and n rows of each.
-
-    Attributes
-    ----------
-    rows : (G, n)
-    missing : (G, M)
-        Columns of the gaps.
-    """
-
-    rows: IntArray
-    missing: IntArray
+    whole: GapPart | None = None
 
 
 def gap_patterns(x: Array) -> GapPatterns:
@@ -73,12 +82,13 @@ def gap_patterns(x: Array) -> GapPatterns:
     place = np.empty_like(like)
     place[like] = np.arange(len(like))
     order = np.argsort(place[code], kind="stable")
-    return GapPatterns(patterns[like], order, np.append(0, np.cumsum(sizes[like])))
+    found = GapPatterns(patterns[like], order, np.append(0, np.cumsum(sizes[like])))
+    return found._replace(whole=_joined(found))
 
 
 def parts_of(patterns: GapPatterns) -> Iterator[GapPart]:
     """Yield patterns of equally many gaps and rows, as many at a time as the cache holds twice."""
-    seen, order, offsets = patterns
+    seen, order, offsets, _ = patterns
     sizes, gaps = np.diff(offsets), (~seen).sum(axis=1)
     changes = np.flatnonzero(np.diff(sizes) | np.diff(gaps)) + 1
     bounds = [0, *changes.tolist(), len(seen)] if len(seen) else []
@@ -91,6 +101,26 @@ def parts_of(patterns: GapPatterns) -> Iterator[GapPart]:
         for g in range(0, last - first, along):
             for n in range(0, size, down):
                 yield GapPart(rows[g : g + along, n : n + down], missing[g : g + along])
+
+
+def few_parts_of(patterns: GapPatterns) -> Iterable[GapPart]:
+    """Return parts as :func:`parts_of` does, but one of all rows where these are few."""
+    return parts_of(patterns) if patterns.whole is None else (patterns.whole,)
+
+
+def _joined(patterns: GapPatterns) -> GapPart | None:
+    """Return few rows as one part: calls of NumPy, not numbers, cost time there.
+
+    Each row is a pattern of its own, and those of fewer gaps than others have places beyond the last column.
+    """
+    gaps = (~patterns.seen).sum(axis=1)
+    most, width = int(gaps.max(initial=0)), patterns.seen.shape[1]
+    if len(patterns.order) * max(most * most, width) > _FEW_NUMBERS or (gaps == most).all():
+        return None
+    missing = np.full((len(gaps), most), width)
+    missing[np.arange(most) < gaps[:, None]] = np.nonzero(~patterns.seen)[1]
+    times = np.diff(patterns.offsets)
+    return GapPart(patterns.order[:, None], np.repeat(missing, times, axis=0), padded=True)
 
 
 def _packed(seen: Array) -> Array:

@@ -41,7 +41,7 @@ from posteriori.inference.gaps.completed_rows import (
     complete_rows,
     entries_at_gaps,
 )
-from posteriori.inference.gaps.gap_patterns import GapPart, GapPatterns, parts_of
+from posteriori.inference.gaps.gap_patterns import GapPart, GapPatterns, few_parts_of, parts_of
 from posteriori.numerics.linalg import weighted_gram
 from posteriori.numerics.special import LOG_2PI, log_gamma_ratio
 from posteriori.numerics.types import Array, IntArray
@@ -196,7 +196,7 @@ def respond_to_rows(
         how much each component counts them, (n, K).
     """
     moments = _no_moments(normals)
-    for part in parts_of(patterns):
+    for part in few_parts_of(patterns):
         completed = list(complete_rows(x, part, normals))
         scores = np.concatenate([done.log_integrals for done in completed])
         values = scores.reshape(len(scores), -1) + log_norms[:, None]
@@ -209,7 +209,7 @@ def expected_moments(
 ) -> ExpectedMoments:
     """Return the sums over rows, each counted as often by component k as ``weights`` (N, K) say."""
     moments = _no_moments(normals)
-    for part in parts_of(patterns):
+    for part in few_parts_of(patterns):
         completed = complete_rows(x, part, normals)
         _add_moments(moments, part, completed, weights[part.rows.ravel()].T)
     return moments
@@ -302,7 +302,8 @@ def _add_moments(
 ) -> None:
     """Add the rows of a part, with weights (K, rows)."""
     width, gaps = moments.first.shape[1], part.missing
-    places = (gaps[:, :, None] * width + gaps[:, None, :]).ravel()
+    side = width + part.padded  # gaps beyond the last column are counted there, and left out
+    places = (gaps[:, :, None] * side + gaps[:, None, :]).ravel()
     moments.total[...] += weights.sum(axis=1)
     for done in completed:
         weight = weights[done.normals]
@@ -313,8 +314,8 @@ def _add_moments(
             mass = weight.reshape(-1, *part.rows.shape).sum(axis=-1)  # of each pattern
             spread = np.swapaxes(done.roots, -1, -2) @ (mass[..., None, None] * done.roots)
             for second, one in zip(moments.second[done.normals], spread, strict=True):
-                added = np.bincount(places, one.ravel(), minlength=width * width)
-                second += added.reshape(width, width)
+                added = np.bincount(places, one.ravel(), minlength=side * side)
+                second += added.reshape(side, side)[:width, :width]
 
 
 def _no_moments(normals: Normals) -> ExpectedMoments:

@@ -33,6 +33,7 @@ from posteriori.inference.mixtures.normal_scores import NormalScores, NormalStat
 from posteriori.numerics.types import Array
 
 __all__ = [
+    "GIVEN_UP",
     "NormalLearner",
     "PointLearner",
     "VariationalLearner",
@@ -40,6 +41,12 @@ __all__ = [
     "look_from",
     "sort_by_size",
 ]
+
+#: How an ascent ends that nothing is hoped from.
+GIVEN_UP = "given up"
+
+#: Steps after which that is asked.
+_TRIAL = 100
 
 
 class NormalLearner(Protocol):
@@ -115,6 +122,7 @@ def ascend_normals(
     start: NormalStatistics,
     *,
     hard: bool = False,
+    hopeless: Callable[[NormalStatistics], bool] | None = None,
     **options: Any,
 ) -> EMResult:
     """Climb from a start; parameters of the result are sums of statistics.
@@ -126,13 +134,24 @@ def ascend_normals(
     start : NormalStatistics
     hard : bool
         Whether each row belongs to one component alone.
+    hopeless : callable, optional
+        From sums, whether to give up; it is asked once, after some steps.
     **options
         Of :func:`posteriori.inference.maximize_by_em`.
     """
     look = look_from(learner, rows, hard)
-    return maximize_by_em(
-        lambda statistics: _objective(look(statistics)), lambda sums: sums, start, **options
-    )
+    seen = [start]
+
+    def expect(statistics: NormalStatistics) -> tuple[Any, float]:
+        seen[0] = statistics
+        return _objective(look(statistics))
+
+    def give_up(step: int, value: float) -> bool:
+        return hopeless is not None and step == _TRIAL and hopeless(seen[0])
+
+    found = maximize_by_em(expect, lambda sums: sums, start, callback=give_up, **options)
+    gave_up = found.message == "stopped by the callback"
+    return found._replace(message=GIVEN_UP) if gave_up else found
 
 
 def look_from(

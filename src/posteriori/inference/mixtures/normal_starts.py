@@ -13,6 +13,7 @@ from posteriori.inference.mixtures.component_moves import rising_moves
 from posteriori.inference.mixtures.feature_pass import read_blocks_of_rows, responsibilities
 from posteriori.inference.mixtures.mixture_rows import GappyRows, MixtureRows, full_precisions
 from posteriori.inference.mixtures.normal_learning import (
+    GIVEN_UP,
     NormalLearner,
     PointLearner,
     ascend_normals,
@@ -59,7 +60,7 @@ class NormalSearch(NamedTuple):
     named: bool
     hard: bool
     start: NormalStatistics | None
-    ascend: Callable[[Any, MixtureRows, NormalStatistics], tuple[Any, ...]]
+    ascend: Callable[..., tuple[Any, ...]]
 
 
 class Found(NamedTuple):
@@ -102,7 +103,7 @@ def best_ascent(
         if start is None:
             wide = i >= search.n_init  # narrow clusters had shrunk to the floor
             start = clustered_start(part, search.n_components, rng, wide=wide)
-        found = _climb(learner, part, start, search, is_sound)
+        found = _climb(learner, part, start, search, is_sound, most > search.n_init)
         sound = is_sound(found.statistics)
         if best is None or (sound, found.trace[-1]) > (best[0], best[1].trace[-1]):
             best = (sound, found)
@@ -110,6 +111,9 @@ def best_ascent(
             break
     assert best is not None  # there is at least one start
     found = best[1]
+    if found.message == GIVEN_UP:  # so did all others: the best of them goes on
+        further = _quiet(learner, part, found.statistics, search, done=found.n_iter + 1)
+        found = _joined(found, further)
     if part is not rows:
         grown = NormalStatistics(*(s * (rows.total / part.total) for s in found.statistics))
         found = Found(*search.ascend(learner, rows, grown))
@@ -126,18 +130,28 @@ def _climb(
     start: NormalStatistics,
     search: NormalSearch,
     is_sound: Callable[[NormalStatistics], bool],
+    may_give_up: bool,
 ) -> Found:
-    """Climb from a start, and on from each move that leads higher."""
-    found = _quiet(learner, rows, start, search)
+    """Climb from a start, and on from each move that leads higher.
+
+    Where other starts may be tried, it is given up once a component has shrunk to the floor: there the
+    likelihood rises without end, and most slowly with gaps.
+    """
+    limit = {"hopeless": lambda statistics: not is_sound(statistics)} if may_give_up else {}
+    found = _quiet(learner, rows, start, search, **limit)
     if not search.moves or search.n_components == 1:
         return found
     for _ in range(2 * search.n_components):
         further = _moved(learner, rows, found, search, is_sound)
         if further is None:
             break
-        trace = (*found.trace, *further.trace)
-        found = further._replace(trace=trace, n_iter=len(trace) - 1)  # a move is a step
+        found = _joined(found, further)  # a move is a step
     return found
+
+
+def _joined(found: Found, further: Found) -> Found:
+    trace = (*found.trace, *further.trace)
+    return further._replace(trace=trace, n_iter=len(trace) - 1)
 
 
 def _moved(
@@ -180,11 +194,15 @@ def _share_rows(rows: MixtureRows, scores: NormalScores) -> Array:
 
 
 def _quiet(
-    learner: NormalLearner, rows: MixtureRows, start: NormalStatistics, search: NormalSearch
+    learner: NormalLearner,
+    rows: MixtureRows,
+    start: NormalStatistics,
+    search: NormalSearch,
+    **limit: Any,
 ) -> Found:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said once, at the end
-        return Found(*search.ascend(learner, rows, start))
+        return Found(*search.ascend(learner, rows, start, **limit))
 
 
 def clustered_start(

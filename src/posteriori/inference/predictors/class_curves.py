@@ -56,7 +56,7 @@ def probit_curve(sign: Array) -> Likelihood:
         s = sign[rows]
         margin = s * eta
         ratio = np.sqrt(2.0 / np.pi) / special.erfcx(-margin / np.sqrt(2.0))
-        far = np.minimum(margin, _FAR)
+        far = np.clip(margin, -1e75, _FAR)  # fourth powers are numbers
         bend = np.where(margin < _FAR, 1.0 - 1.0 / far**2 + 6.0 / far**4, ratio * (margin + ratio))
         return Curve(special.log_ndtr(margin), s * ratio, bend)
 

@@ -137,7 +137,7 @@ def find_mode(
     here = _Place(np.array(start, dtype=np.float64), *density.value_and_gradient(start))
     if not np.isfinite(here.value):
         raise ValueError("the log density is not finite at the start of the ascent")
-    n_iter, n_curvatures, rounding = 1, 0, False
+    n_iter, n_curvatures, rounding, flat = 1, 0, False, False
     bend = None if near is None else _bend_of(near.precision)
     fresh = False
     while True:
@@ -158,6 +158,8 @@ def find_mode(
                 break
             bend = None
             continue
+        # a standard deviation away it is no higher: the bend is one of rounding
+        flat = done and there.value - here.value <= _ROUNDING * max(1.0, abs(here.value))
         bend.learn(there.w - here.w, here.gradient - there.gradient)
         shrunk = bend.size(there.gradient) < max(tol, _SHRINKS * size)
         invisible = float(here.gradient @ step) <= _ROUNDING * max(1.0, abs(here.value))
@@ -166,7 +168,7 @@ def find_mode(
         here = there
         if not (shrunk or rounding):
             bend = None
-    converged = bend.definite and (size <= tol or rounding)
+    converged = (bend.definite or flat) and (size <= tol or rounding)
     return Mode(
         here.w, here.value, size, bend.precision, bend.factor, n_iter, n_curvatures, converged
     )

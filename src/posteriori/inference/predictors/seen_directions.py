@@ -45,7 +45,7 @@ class SeenDirections(NamedTuple):
         """Return a belief about Vᵀw as one about w; other directions keep their prior."""
         p, r = self.basis.shape
         before, _ = _split(prior_mean, p)
-        found, others = belief.mean[: len(before) * r].reshape(-1, r), belief.mean[-1:]
+        found, others = belief.mean[: len(before) * r].reshape(len(before), r), belief.mean[-1:]
         moved = before + (found - before @ self.basis) @ self.basis.T
         mean = np.append(moved.ravel(), others[: len(prior_mean) - before.size])
         return belief._replace(mean=mean, seen=self.basis, open_variance=1.0 / precision)

@@ -12,6 +12,7 @@ from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import require_reach
 
 __all__ = [
     "Progress",
@@ -171,7 +172,9 @@ def row_moments(x: Array, mean: Array, cov: Array) -> tuple[Array, Array]:
     step = rows_per_block(x.shape[1])
     for first in range(0, len(x), step):
         block = x[first : first + step]
-        variance[first : first + step] = np.einsum("nd,nd->n", block @ cov, block)
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance[first : first + step] = np.einsum("nd,nd->n", block @ cov, block)
+    require_reach(variance)
     return x @ mean, np.maximum(variance, 1e-300)
 
 

@@ -54,6 +54,9 @@ __all__ = [
     "solve_factored",
 ]
 
+#: What is computed again may differ by this share: by the order of additions, not by other rows.
+_SAME = 1e-12
+
 
 class Moments(NamedTuple):
     """Means (M, Q) and variances (M,) of a function at points."""
@@ -115,6 +118,36 @@ class DenseProcess(NamedTuple):
     def jitter(self) -> float:
         """What was added to the diagonal of K."""
         return self.factor.jitter
+
+    @property
+    def n_made(self) -> int:
+        """Numbers of the factor."""
+        return len(self.alpha) ** 2
+
+    def parts(self) -> tuple[Kernel, ProcessRows, MeanEffects, bool] | None:
+        """Return what all else is computed from by :meth:`from_parts`, None where it would differ."""
+        if not isinstance(self.factor, GramFactor):
+            return None
+        n = noise_variances(self.kernel, self.rows.X, False)
+        parts = (
+            self.kernel,
+            self.rows,
+            self.mean,
+            not np.array_equal(n / self.rows.weight, self.noise),
+        )
+        made = DenseProcess.from_parts(*parts)
+        pairs = (made.alpha, self.alpha), (made.noise, self.noise), (made.through, self.through)
+        same = made.jitter == self.jitter and all(
+            np.abs(a - b).max(initial=0.0) <= _SAME * np.abs(b).max(initial=0.0) for a, b in pairs
+        )
+        return parts if same else None
+
+    @classmethod
+    def from_parts(
+        cls, kernel: Kernel, rows: ProcessRows, mean: MeanEffects, absolute: bool
+    ) -> DenseProcess:
+        """Return the process that has these parts."""
+        return solve_dense(kernel, rows, mean, absolute)
 
     def predict(self, X: Array) -> Moments:
         """Return means and variances of the function at points."""

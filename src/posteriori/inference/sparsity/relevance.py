@@ -275,7 +275,8 @@ def _newton(problem: RelevanceProblem, u: Array, state: _State) -> tuple[Array, 
         beta = _precision(problem, state.misfit)
         hessian = -beta * np.outer(h, h) * inner
         if not problem.known_noise:  # β moves with q
-            hessian += 0.5 * beta**2 / problem.rows * np.outer(h**2, h**2)
+            pull = beta * h**2
+            hessian += 0.5 / problem.rows * np.outer(pull, pull)
         hessian = np.outer(v, v) * (hessian + 0.5 * inner**2) + np.diag(slope)
         try:
             root = factor_definite(-hessian)

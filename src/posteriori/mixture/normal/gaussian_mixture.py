@@ -5,7 +5,7 @@ Reference: C. Bishop, "Pattern recognition and machine learning", 2006, sec. 9.2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -213,12 +213,18 @@ class GaussianMixture(NormalMixture):
         return self
 
     def _ascend(
-        self, learner: PointLearner, rows: MixtureRows, start: NormalStatistics
+        self,
+        learner: PointLearner,
+        rows: MixtureRows,
+        start: NormalStatistics,
+        hopeless: Callable[[NormalStatistics], bool] | None = None,
+        done: int = 0,
     ) -> tuple[Any, ...]:
-        hard = self.assignment == "hard"
+        """Climb from a start, after so many steps that are done; given up where that is hopeless."""
+        hard, most = self.assignment == "hard", max(self.max_iter - done, 1)
         if self.solver == "em":
-            options = {"tol": self.tol, "max_iter": self.max_iter, "accelerated": self.accelerated}
-            return ascend_normals(learner, rows, start, hard=hard, **options)
+            options = {"tol": self.tol, "max_iter": most, "accelerated": self.accelerated}
+            return ascend_normals(learner, rows, start, hard=hard, hopeless=hopeless, **options)
         if hard or learner.prior is not None or learner.fixed:
             raise ValueError(
                 'solver="lbfgs" takes neither hard assignments nor a prior nor fixed parts: choose "em"'

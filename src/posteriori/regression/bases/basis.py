@@ -254,7 +254,9 @@ class SplineBasis(GridBasis):
 
     def _evaluate(self, x: Array) -> Array:
         if self._pieces is None:
-            return self._splines.transform(x).reshape(*x.shape, -1)
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = self._splines.transform(x).reshape(*x.shape, -1)
+            return _finite_features(values, "give extrapolation='linear' or 'constant'")
         values = np.empty((*x.shape, self._per_column))
         fill_splines(np.ascontiguousarray(x), *self._pieces, values)
         return values
@@ -279,6 +281,14 @@ class SplineBasis(GridBasis):
             products = _products(x, knots, pieces)
         size = self.size(x.shape[1])
         return RowBlocks(lambda rows: self.transform(x[rows]), (len(x), size), products)
+
+
+def _finite_features(features: Array, remedy: str) -> Array:
+    """Refuse features that overflow."""
+    if not np.isfinite(features).all():
+        row = int(np.argwhere(~np.isfinite(features))[0, 0])
+        raise ValueError(f"row {row} of X has features that overflow; {remedy}")
+    return features
 
 
 def _products(x: Array, knots: Array, pieces: Array) -> Products:
@@ -370,7 +380,9 @@ class PolynomialBasis(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Array:
         """Return the features, ordered by degree."""
         check_is_fitted(self)
-        return self._powers.transform(check_inputs(self, X))
+        with np.errstate(over="ignore"):
+            features = self._powers.transform(check_inputs(self, X))
+        return _finite_features(features, "divide X by a unit of its size, or lower degree")
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return what the features are called: ``x0^2 x1``."""

@@ -24,6 +24,7 @@ from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import require_reach
 from posteriori.regression.bayesian.open_directions import OpenDirections, OpenParts
 
 __all__ = ["LinearBelief", "Pull"]
@@ -186,7 +187,9 @@ class LinearBelief:
         means, spread = self.values(x), self.spread(x)
         if pull is not None:
             means, spread = pull.of(means), pull.share[:, None] ** 2 * spread
-        squared = self._scale_squared() * (spread + np.asarray(noise)[..., None])
+        with np.errstate(over="ignore"):
+            squared = self._scale_squared() * (spread + np.asarray(noise)[..., None])
+        require_reach(squared)
         if len(self.probabilities) == 1:
             return self._univariate(means[:, 0], squared[:, 0], slice(0, 1))
         return Mixture(self.probabilities, self._univariate(means, squared, slice(None)))

@@ -36,6 +36,11 @@ def make_belief(
     mean, directions, precisions, shape, scale, probabilities
         As of :class:`LinearBelief`; one member by default.
     """
+    if shape is not None and not np.all(shape > 0):
+        raise ValueError(
+            f"rows that count {statistics.rows:g} times in all leave nothing to tell the noise from beside a flat "
+            "level; give more rows or larger sample_weight, or noise_precision="
+        )
     d, level, level_precision = statistics.n_inputs, 0.0, None
     if intercept is not None:
         level_precision = statistics.weight + intercept.precision

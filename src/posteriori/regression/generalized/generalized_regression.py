@@ -151,13 +151,13 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         how, design = standardize(rows.x, rows.frequency, intercept=self.fit_intercept)
         self._standardization, seen = how, seen_directions(design)
         size = seen.rows.shape[1]
-        mean, _ = self._prior(design.shape[1], rows)
+        mean, every = self._prior(design.shape[1], rows)
         _, precision = self._prior(size, rows)
         density = LinearPredictor(
             seen.rows, self._likelihood(rows.y), np.diag(precision), seen.of(mean), rows.frequency
         )
         belief = laplace_belief(self._ascend(density), precision)
-        return LearnedWeights(seen.widened(belief, mean, precision[0]), precision[:size])
+        return LearnedWeights(seen.widened(belief, mean, every[0]), precision[:size])
 
     def _learn_groups(self, rows: Rows) -> LearnedWeights:
         self._standardization, design = standardize(

@@ -23,6 +23,7 @@ from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.estimators.parameters import Constraint
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
+from posteriori.numerics.random import draw_counts
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_estimator import SeriesEstimator
 from posteriori.sequence.series.series_rows import SeriesRows
@@ -154,7 +155,7 @@ class CountSeries(SeriesEstimator):
         for h in range(steps):
             a, b = delta * a, delta * b
             shapes[:, h], rates[:, h] = a, b
-            counts[:, h] = rng.poisson(rng.gamma(a) / b)
+            counts[:, h] = draw_counts(rng.gamma(a) / b, rng)
             a, b = a + counts[:, h], b + 1.0
         return counts, shapes, rates
 

@@ -224,10 +224,14 @@ def _equal_units(model: LatentModel, x: Array, times: Array) -> Array:
     """Return the features of rows that vary, in units of their spread, (N, F)."""
     total, blocks = times.sum(), [*read_blocks_of_rows(len(x), model.size)]
     mean = sum_of_features(model, x, times)[:, None] / total
+    largest = np.zeros(model.size)
+    for rows in blocks:
+        largest = np.maximum(largest, np.abs(model.of(x[rows]) - mean).max(axis=1))
+    unit = np.where(largest > 0, largest, 1.0)[:, None]  # squares of squares overflow otherwise
     squares = np.zeros(model.size)
     for rows in blocks:
-        squares += (model.of(x[rows]) - mean) ** 2 @ times[rows]
-    spread = np.sqrt(squares / total)
+        squares += ((model.of(x[rows]) - mean) / unit) ** 2 @ times[rows]
+    spread = unit[:, 0] * np.sqrt(squares / total)
     varies = spread > 0
     z = np.empty((len(x), int(varies.sum())))
     for rows in blocks:

@@ -114,9 +114,10 @@ def fit_columns(family: Any, x: Array, weights: Array, instead: Columns | None =
     for d, (values, times) in enumerate(rows):
         try:
             fitted.append(family.fit(values, times))
-        except ValueError:
+        except ValueError as error:
             if instead is None:
-                raise
+                where = "X" if getattr(family, "_event_ndim", 0) else f"column {d} of X"
+                raise ValueError(f"{where} has no most likely {family.__name__}: {error}") from None
             fitted.append(instead[d])
     return tuple(fitted)
 

@@ -188,7 +188,7 @@ def _found(
 def free_parameters(member: Any) -> int:
     """Return how many numbers a fit has chosen; probabilities sum to 1."""
     names = {name.rstrip("=") for name in member._shown} - _KNOWN
-    return sum(int(np.size(getattr(member, name))) - (name == "probabilities") for name in names)
+    return sum(int(np.size(member.__dict__[name])) - (name == "probabilities") for name in names)
 
 
 def _columns_first(batch: Any) -> Any:

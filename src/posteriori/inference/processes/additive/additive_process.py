@@ -27,7 +27,7 @@ from posteriori.kernels.inner_products import Linear, White
 from posteriori.kernels.kernel import Kernel, Sum, Traced
 from posteriori.kernels.radial import RBF
 from posteriori.numerics.blocks.block_sizes import rows_per_block
-from posteriori.numerics.linalg import triangular_inverse
+from posteriori.numerics.linalg import whiten_above_one
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 
@@ -155,12 +155,13 @@ def score_additive(
 
 def _solve(root: Array, noise: float, sums: AdditiveSums) -> AdditiveWeights:
     """Return the posterior of weights with the prior covariance RRᵀ."""
-    inner = root.T @ sums.gram @ root / noise
-    lower = np.linalg.cholesky(np.eye(len(inner)) + 0.5 * (inner + inner.T))
-    half = triangular_inverse(lower) @ root.T  # HᵀH = RB⁻¹Rᵀ
-    mean = half.T @ (half @ sums.pull) / noise
-    log_det = 2.0 * float(np.log(lower.diagonal()).sum())
-    misfit = (sums.square - float(sums.pull @ mean)) / noise
+    std = np.sqrt(noise)
+    scaled = root / std
+    inner = scaled.T @ sums.gram @ scaled
+    whitening, log_det = whiten_above_one(0.5 * (inner + inner.T))
+    half = whitening @ root.T  # HᵀH = RB⁻¹Rᵀ
+    mean = half.T @ ((half / std) @ (sums.pull / std))
+    misfit = sums.square / noise - float((sums.pull / std) @ (mean / std))
     value = -0.5 * (sums.rows * (LOG_2PI + np.log(noise)) + log_det + misfit)
     return AdditiveWeights(mean, half, noise, float(value))
 

@@ -30,7 +30,7 @@ from posteriori.inference.processes.inducing.inducing_features import (
 )
 from posteriori.inference.processes.mean_effects import MeanEffects
 from posteriori.numerics.blocks.block_sizes import rows_per_block
-from posteriori.numerics.linalg import triangular_inverse
+from posteriori.numerics.linalg import whiten_above_one
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array
@@ -106,9 +106,8 @@ class InducedWeights(NamedTuple):
     @classmethod
     def of(cls, sums: InducedStatistics) -> InducedWeights:
         """Solve for the posterior; all weights are N(0, 1) a priori."""
-        root = triangular_inverse(np.linalg.cholesky(np.eye(len(sums.pull)) + sums.gram))
+        root, log_det = whiten_above_one(sums.gram)
         mean = root.T @ (root @ sums.pull)
-        log_det = -2.0 * float(np.log(np.diagonal(root)).sum())
         misfit = sums.square - float(sums.pull @ mean)
         total = sums.rows * LOG_2PI + sums.log_noise + log_det + misfit + sums.rest
         return cls(mean, root, -0.5 * total)
