@@ -95,7 +95,6 @@ def test_stumps_are_those_of_the_grower(criterion, max_bins):
         binned,
         class_sums(y, weight),
         make_rules(criterion, max_depth=1, min_weight=0.0),
-        np.arange(len(x), dtype=np.int32),
         n_sums=2,
     )
     for name in ("column", "threshold", "left", "right", "missing_left"):

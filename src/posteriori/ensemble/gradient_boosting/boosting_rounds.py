@@ -13,6 +13,7 @@ from posteriori.ensemble.gradient_boosting.boosting_loop import Judges, Learning
 from posteriori.ensemble.gradient_boosting.loss_slopes import fill_slopes
 from posteriori.ensemble.gradient_boosting.losses import Loss
 from posteriori.inference.trees.flat_trees import Trees
+from posteriori.inference.trees.grower.many_trees import new_trees, written_trees
 from posteriori.inference.trees.grower.nodes import NODES, Tree, largest_tree, new_tree
 from posteriori.inference.trees.grower.profiles import empty_profile
 from posteriori.inference.trees.growing import (
@@ -21,8 +22,6 @@ from posteriori.inference.trees.growing import (
     add_beside,
     make_rules,
     new_slots,
-    new_trees,
-    written_trees,
 )
 from posteriori.inference.trees.scores import NEWTON
 from posteriori.numerics.compilation import as_kernel_input
