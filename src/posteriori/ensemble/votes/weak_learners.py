@@ -21,12 +21,12 @@ from posteriori.inference.trees.growing import (
 )
 from posteriori.inference.trees.scores import CRITERIA, ERROR, GINI
 from posteriori.inference.trees.stumps import (
-    Stump,
     StumpColumns,
     count_columns,
     find_stump,
     find_stumps,
     sort_columns,
+    stump_trees,
 )
 from posteriori.numerics.types import Array, IntArray
 
@@ -146,15 +146,18 @@ class WeakTrees:
     def learn(self, weight: Array) -> Hypothesis:
         if self._columns is None:
             return self._grow(weight)
-        return _voter(find_stump(self._columns, *self._question(weight)))
+        return Hypothesis(*find_stump(self._columns, *self._question(weight)))
 
     def learn_several(self, weight: Array) -> list[Hypothesis]:
         """Return what is learned with these weights (N,), and the best of each other column if at hand."""
         if self._columns is None:
             return [self._grow(weight)]
-        return [_voter(stump) for stump in find_stumps(self._columns, *self._question(weight))]
+        found = find_stumps(self._columns, *self._question(weight))
+        return [Hypothesis(*one) for one in found]
 
-    def gather(self, members: Sequence[TreeMembers]) -> TreeMembers:
+    def gather(self, members: Sequence[Any]) -> TreeMembers:
+        if self._columns is not None:
+            return TreeMembers(*stump_trees(members, self._rows.x.shape[1]))
         trees = join_trees([member.trees for member in members])
         return TreeMembers(trees, np.concatenate([member.classes for member in members]))
 
@@ -171,10 +174,6 @@ class WeakTrees:
             else grown.trees.find_leaves(self._rows.x)[:, 0]
         )
         return Hypothesis(TreeMembers(grown.trees, classes), classes[leaves])
-
-
-def _voter(stump: Stump) -> Hypothesis:
-    return Hypothesis(TreeMembers(stump.trees, stump.classes), stump.predicted)
 
 
 class EstimatorMembers(NamedTuple):
