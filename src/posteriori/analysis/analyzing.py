@@ -249,6 +249,7 @@ def analyze(
             jobs=jobs,
             time_limit=time_limit,
             seed=seed,
+            thorough=thorough,
             on_outcome=on_outcome,
         )
     goal = read_target(frame, target, task)
@@ -256,7 +257,6 @@ def analyze(
     problem = make_problem(frame, goal, columns, folds, seed, loss)
     candidates = suited_candidates(goal, problem, models, thorough=thorough)
     reached = run_in_stages(
-        goal,
         problem,
         candidates,
         seed,
@@ -265,7 +265,7 @@ def analyze(
         time_limit=time_limit,
         on_outcome=on_outcome,
     )
-    found = conclude(columns, reached, seed)
+    found = conclude(goal, columns, reached, seed)
     return Analysis(**{**vars(found), "thorough": thorough})
 
 
