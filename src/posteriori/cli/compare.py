@@ -20,6 +20,8 @@ from posteriori.analysis.report.ranking_tables import (
 )
 from posteriori.analysis.saved.model_files import save_model
 from posteriori.analysis.table.reading import reading_code
+from posteriori.analysis.warming.compiling_ahead import compiling_ahead
+from posteriori.analysis.warming.recipes import grown_recipes
 from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes
 from posteriori.cli.ranking_as_it_fills import told_outcomes
 from posteriori.cli.results import read_and_tell
@@ -54,7 +56,9 @@ def run_compare(choices: Choices) -> None:
     console = (PatientConsole if written else Console)(highlight=False)
     table = read_and_tell(console, choices.data, choices.max_rows)
     loading = reading_code(choices.data, choices.max_rows)
-    tell_comparison(console, table.frame, choices, loading)
+    asked = table.frame, choices.target, choices.task, choices.models
+    with compiling_ahead(lambda: grown_recipes(*asked)):
+        tell_comparison(console, table.frame, choices, loading)
 
 
 def tell_comparison(console: Console, frame: pd.DataFrame, choices: Choices, loading: str) -> None:

@@ -8,6 +8,7 @@ import pandas as pd
 from rich.console import Console
 from sklearn.datasets import load_diabetes
 
+from posteriori.analysis.warming.compiling_ahead import compiling_ahead
 from posteriori.cli.compare import Choices, tell_comparison
 
 __all__ = ["load_demo", "run_demo"]
@@ -28,4 +29,5 @@ def run_demo(html: Path, seed: int) -> None:
     console.print("Progression of diabetes in 442 patients (B. Efron et al., 2004)", style="bold")
     choices = Choices("diabetes", "progression", html=html, seed=seed)
     loading = "from posteriori.cli.demo import load_demo\n\ntable = load_demo()"
-    tell_comparison(console, load_demo(), choices, loading)
+    with compiling_ahead(lambda: ["trees of numbers"]):
+        tell_comparison(console, load_demo(), choices, loading)
