@@ -148,7 +148,9 @@ def _grow_trees(
     of_nodes: Any,
     gain: Any,
 ) -> None:
-    marks = np.int64(0)  # of one type from the first call on: no part is compiled for a constant
+    marks: Any = np.int64(
+        0
+    )  # of one type from the first call on: no part is compiled for a constant
     for t in range(len(seeds)):
         tree, weight = _begin(room, weights[t], seeds[t]), weights[t]
         grow_sums(table, tree, codes, y, weight, of_nodes[trees[8][t] :], rules, profile)
@@ -172,7 +174,8 @@ def _grow_two_classes(
     gain: Any,
 ) -> None:
     """Grow over whole numbers: how often a row is there, in the upper half again if of the second class."""
-    marks, spots = np.int64(0), (profile.places, profile.keys, profile.goes_left)
+    marks: Any = np.int64(0)
+    spots = profile.places, profile.keys, profile.goes_left
     for t in range(len(seeds)):
         tree = _begin(room, weights[t], seeds[t])
         for n in range(len(packed)):

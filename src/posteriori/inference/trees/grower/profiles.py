@@ -31,6 +31,7 @@ GAPS, LEFT_SIDE, RIGHT_SIDE = range(3)
 
 # A word has 2⁶ bits; the remainder by 67 tells which one is set, where it is one alone.
 _WORD, _IN_WORD, _ONE, _POWERS = 6, 63, np.uint64(1), np.uint64(67)
+#: The places of bits by these remainders.
 _PLACES = np.zeros(67, dtype=np.int64)
 _PLACES[[2**i % 67 for i in range(64)]] = np.arange(64)
 
