@@ -100,7 +100,7 @@ test-lowest: $(LOWEST)/.dev
 browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq -y chromium; } || echo 'There is no browser. Install one (Debian and Ubuntu: apt install chromium).'
 
-# Laws that are tried on drawn examples are tried on eight times as many.
+# Laws that are tried on drawn examples are tried on 200 each (tests/examples.py).
 test-slow: export HYPOTHESIS_PROFILE := thorough
 test-slow: $(VENV)/.dev browser
 	$(call step,test-slow,pytest: the slow tests,$(PYTEST) -m 'slow or hypothesis')

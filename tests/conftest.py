@@ -1,4 +1,7 @@
-"""Let the tests import their own oracles and case tables as ``tests.…``, and keep their bytecode."""
+"""Let the tests import their own oracles and case tables as ``tests.…``, and keep their bytecode.
+
+How many examples laws have is decided in ``tests/examples.py``, and what tests may take in ``tests/seconds.py``.
+"""
 
 import gc
 import os
@@ -6,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import hypothesis
 import pytest
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -20,6 +22,7 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
+from tests.examples import pytest_runtest_call  # noqa: E402, F401
 from tests.seconds import (  # noqa: E402, F401
     pytest_addoption,
     pytest_configure,
@@ -27,14 +30,6 @@ from tests.seconds import (  # noqa: E402, F401
     pytest_sessionfinish,
     pytest_terminal_summary,
 )
-
-# The same examples on every machine and run; no deadline, since a shared core may stall. Few in every
-# run, many in that of the slow tests.
-for profile, examples in (("posteriori", 25), ("thorough", 200)):
-    hypothesis.settings.register_profile(
-        profile, derandomize=True, deadline=None, max_examples=examples, print_blob=True
-    )
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "posteriori"))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -33,7 +33,6 @@ def test_nothing_is_told_where_all_is_compiled(capsys):
 def few(monkeypatch):
     """Only what hidden Markov models need."""
     monkeypatch.setattr(warming, "RECIPES", {"states": RECIPES["states"]})
-    monkeypatch.setattr(warming, "NEEDED", {})
 
 
 def test_warm_says_how_many_loops_there_are_and_where(few, monkeypatch):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy import integrate, stats
 
 from posteriori import Bernoulli, Exponential, MvNormal, Normal, Poisson
@@ -64,7 +64,6 @@ def random_models():
 
 @pytest.mark.topic("002/A11", "002/A12", "002/A13", "002/A14")
 @given(random_models())
-@settings(max_examples=25, deadline=None)
 def test_every_bound_dominates_the_error_that_quadrature_finds(model):
     mean, s1, s2, p = model
     classes, priors = [Normal(0, variance=s1**2), Normal(mean, variance=s2**2)], [p, 1 - p]

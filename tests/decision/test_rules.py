@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from posteriori import Categorical
@@ -42,7 +42,6 @@ def some_probabilities(draw, rows=7, classes=3):
 
 @pytest.mark.topic("000/G4", "002/A2", "002/A9", "003/D.1")
 @given(st.data())
-@settings(max_examples=50, deadline=None)
 def test_without_a_loss_the_most_probable_class_is_chosen(data):
     p = some_probabilities(data.draw)
     plain = decide(p)
@@ -55,7 +54,6 @@ def test_without_a_loss_the_most_probable_class_is_chosen(data):
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
 def test_no_action_is_expected_to_cost_less_than_the_chosen_one(data):
     p = some_probabilities(data.draw)
     loss = data.draw(arrays(np.float64, (3, 4), elements=st.floats(-10, 10)))

@@ -172,14 +172,32 @@ def test_ctrl_c_keeps_the_trees_so_far(monkeypatch):
     count = iter(range(100))
 
     def stop(self, text):
-        if next(count) == 6:
+        if next(count) == 2:
             raise KeyboardInterrupt
 
+    monkeypatch.setattr("posteriori.ensemble.forests.forest_growth._MOST_AT_ONCE", 3)
     monkeypatch.setattr("posteriori.ensemble.forests.forest_growth.Progress.say", stop)
-    with pytest.warns(UserWarning, match="7 of 50 trees"):
+    with pytest.warns(UserWarning, match="9 of 50 trees"):
         model = RandomForestRegressor(50, random_state=0).fit(X, y)
-    assert len(model.trees_.roots) == 7
+    assert len(model.trees_.roots) == 9
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_how_many_trees_grow_in_one_call_does_not_matter(monkeypatch):
+    X, y = rows()
+    labels = (y > 0) + (y > 1.0)
+    whole, parts = [], []
+    for models, at_once in ((whole, 50), (parts, 4)):
+        monkeypatch.setattr("posteriori.ensemble.forests.forest_growth._MOST_AT_ONCE", at_once)
+        models.append(RandomForestRegressor(10, random_state=0).fit(X, y))
+        models.append(RandomForestClassifier(10, random_state=0).fit(X, labels))
+        models.append(RandomForestClassifier(10, random_state=0).fit(X, labels > 0))
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(one.trees_.roots, other.trees_.roots)
+        np.testing.assert_array_equal(one.trees_.threshold, other.trees_.threshold)
+        np.testing.assert_allclose(one.oob_log_densities_, other.oob_log_densities_, rtol=1e-9)
+        np.testing.assert_allclose(one.feature_importances_, other.feature_importances_)
+        np.testing.assert_allclose(one.predict(X), other.predict(X), rtol=1e-12)
 
 
 @pytest.mark.topic("002/K9")

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given as examples, settings
+from hypothesis import given as examples
 
 from posteriori.graphs import DirectedGraph, UndirectedGraph, compare_independences
 from tests.graphs.small_graphs import dags, random_table
@@ -22,7 +22,6 @@ def statements(graph):
 
 
 @pytest.mark.topic("000/P16")
-@settings(max_examples=30)
 @examples(dags(most=5))
 def test_moral_graphs_lose_claims_and_make_none(graph):
     moral = graph.moral()

@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given as examples, settings, strategies as st
+from hypothesis import given as examples, strategies as st
 
 from posteriori.graphs import DirectedGraph
 from posteriori.tables import ConditionalTable, JointTable
@@ -47,7 +47,6 @@ def test_separation_is_that_of_the_moral_graph_of_ancestors(question):
 
 
 @pytest.mark.topic("001/3.11", "003/G.5")
-@settings(max_examples=25)
 @examples(questions(dags(most=5)), st.integers(0, 2**32 - 1))
 def test_what_is_separated_is_independent_and_little_else(question, seed):
     graph, a, b, given = question

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given as drawn_from, settings
+from hypothesis import given as drawn_from
 
 from posteriori.networks import BayesianNetwork, Deterministic, LogisticConditional, NoisyOr
 from posteriori.tables import ConditionalTable
@@ -55,7 +55,6 @@ def test_marginals_queries_and_evidence_are_those_of_the_joint_table(seed, zeros
         assert asked.factor.allclose(joint.query(pair, given).factor, 1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @drawn_from(networks_with_findings())
 def test_marginals_are_sums_over_all_cells_or_the_contradiction_is_named(case):
     bn, given = case

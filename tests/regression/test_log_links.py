@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from posteriori.analysis.saved.object_tree import from_tree, to_tree
@@ -38,7 +38,6 @@ def has_mean(model):
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
 def test_no_finite_row_is_expected_beyond_twice_the_largest_target(model, data):
     n = data.draw(st.integers(5, 12))
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))

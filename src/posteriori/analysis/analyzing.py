@@ -269,6 +269,7 @@ def analyze(
             time_limit=time_limit,
             seed=seed,
             day_first=day_first,
+            thorough=thorough,
             on_outcome=on_outcome,
         )
     goal = read_target(frame, target, task)
@@ -276,7 +277,6 @@ def analyze(
     problem = make_problem(frame, goal, columns, folds, seed, loss)
     candidates = suited_candidates(goal, problem, models, thorough=thorough)
     reached = run_in_stages(
-        goal,
         problem,
         candidates,
         seed,
@@ -285,7 +285,7 @@ def analyze(
         time_limit=time_limit,
         on_outcome=on_outcome,
     )
-    found = conclude(columns, reached, seed)
+    found = conclude(goal, columns, reached, seed)
     return Analysis(**{**vars(found), "thorough": thorough})
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from mmap import mmap
 
-from posteriori.analysis.warming.compiling_ahead import compiling_ahead
 from posteriori.numerics.machine_code.kernel_cache import listeners
 
 __all__ = ["told_compilation"]
@@ -40,8 +39,7 @@ def told_compilation(command: str) -> Iterator[None]:
 
     listeners.append(tell)
     try:
-        with compiling_ahead(command, tell):
-            yield
+        yield
     finally:
         listeners.remove(tell)
 

@@ -20,6 +20,7 @@ from posteriori.analysis.table.wording import counted
 from posteriori.analysis.tasks.as_data import as_data
 from posteriori.analysis.tasks.contract import Grid, Part, TaskResult, Words
 from posteriori.analysis.tasks.listed import Task
+from posteriori.analysis.warming.compiling_ahead import compiling_ahead
 from posteriori.cli.counted_progress import counted_progress
 from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes
 from posteriori.cli.ranking_as_it_fills import told_outcomes
@@ -73,13 +74,15 @@ def answer_task(
     loading: str,
 ) -> None:
     """Answer for a table that was read, print, and write what was asked for."""
-    module, _, name = task.function.partition(":")
-    function = getattr(import_module(module), name)
     for parameter in read_signature(task.function).parameters:
         if "Table" in parameter.kind and options.get(parameter.name) is not None:
             options = {**options, parameter.name: read_table(options[parameter.name]).frame}
-    with _PROGRESS[task.progress](console, task, places.verbose) as hears:
-        found = function(frame, **options, **hears)
+    ahead = (lambda: _load(task.ahead)(frame, **options)) if task.ahead else tuple
+    with (
+        compiling_ahead(ahead),
+        _PROGRESS[task.progress](console, task, places.verbose) as hears,
+    ):
+        found = _load(task.function)(frame, **options, **hears)
     if places.json:
         json_format.dump(as_data(task.name, found), sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
@@ -91,6 +94,12 @@ def answer_task(
     if found.failure:
         raise ValueError(found.failure)
     _write(console, task, frame, found, places, title, loading)
+
+
+def _load(place: str) -> Callable[..., Any]:
+    module, _, name = place.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
 
 
 def print_result(console: Console, found: TaskResult, *, details: bool = False) -> None:

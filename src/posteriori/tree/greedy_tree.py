@@ -142,8 +142,7 @@ class GreedyTree(BaseEstimator):
             min_weight=self.min_samples_leaf,
             min_gain=float(self.min_gain) * weight / unit / unit,
         )
-        every = np.arange(len(rows.x), dtype=np.int32)
-        grown = grow_tree(binned, rows.sums, rules, every, n_sums=rows.n_sums)
+        grown = grow_tree(binned, rows.sums, rules, n_sums=rows.n_sums)
         self.trees_, self.sums_ = grown.trees, grown.sums
 
     def _estimate_leaves(self, rows: TreeRows) -> None:

@@ -71,7 +71,7 @@ def end_early(monkeypatch, reached, how="time"):
 
     def run(candidates, problem, *, time_limit, **options):
         limits.append(time_limit)
-        if len(problem.y) == 100:
+        if len(problem.X) == 100:
             return honest(candidates, problem, **options)
         return honest([c for c in candidates if c.name in reached], problem, **options)[0], how
 
@@ -120,6 +120,84 @@ def test_classes_and_single_columns_have_two_stages_too(table):
     found = analyze(table.drop(columns="y"), "c", models=names, jobs=1)
     assert any("rows drawn from 500" in note for note in found.notes)
     assert len(found.problem.y) == 500
-    alone = analyze({"e": np.exp(table["y"])}, "e", task="density", jobs=1)
+    names = ["normal", "log-normal", "Student t", "normal mixture", "kernel density"]
+    names += ["adaptive histogram"]
+    alone = analyze({"e": np.exp(table["y"])}, "e", task="density", models=names, jobs=1)
     assert any("rows drawn from 500" in note for note in alone.notes)
     assert len(alone.problem.y) == 500
+
+
+JOINT = [
+    "independent columns",
+    "normal",
+    "Student t",
+    "principal components",
+    "factor analysis",
+    "kernel density",
+]
+
+
+@pytest.fixture
+def plane():
+    rng = np.random.default_rng(1)
+    side = rng.choice([-3.0, 3.0], size=500)
+    frame = pd.DataFrame({"a": side + rng.normal(size=500), "b": side + rng.normal(size=500)})
+    frame.loc[7] = np.nan
+    return frame
+
+
+def test_densities_of_all_columns_have_two_stages_too(plane):
+    heard = []
+
+    def hear(outcome, total, left):
+        heard.append((outcome.name, len(outcome.unseen.log_density)))
+
+    found = analyze(plane, task="density", models=JOINT, jobs=1, on_outcome=hear)
+    assert [name for name, rows in heard if rows == 100] == JOINT
+    finalists = [name for name, rows in heard if rows == 499]
+    assert finalists[0] == "independent columns"
+    assert "kernel density" in finalists
+    assert len(finalists) == 4
+    assert set(found.outcomes) == {*finalists, "average"}
+    assert found.best_single == "kernel density"
+    assert any("6 of 6 models were ranked on 100 rows drawn from 499" in n for n in found.notes)
+    assert len(found.rows) == 499
+    assert 7 not in found.rows
+    assert found.log_density[7] == 0.0
+    assert np.isfinite(found.log_density).all()
+
+
+def test_a_limit_leaves_the_density_of_the_sample(plane, monkeypatch):
+    end_early(monkeypatch, ())
+    found = analyze(plane, task="density", models=JOINT, jobs=1, time_limit=1000.0)
+    assert len(found.rows) == len(found.problem.X) == 100
+    assert 7 not in found.rows
+    np.testing.assert_allclose(found.problem.X, plane.to_numpy()[found.rows], atol=1e-3)
+    told = found.log_density
+    np.testing.assert_array_equal(told[found.rows], found.outcomes[found.kept].unseen.log_density)
+    assert told[7] == 0.0
+    assert np.isnan(told).sum() == 399
+    assert "the time limit was reached" in found.notes
+
+
+def test_a_sample_that_no_density_can_learn_from_decides_nothing(plane):
+    drawn = np.random.default_rng(0).permutation(499)[:100]
+    others = np.setdiff1d(np.arange(499), drawn)
+    rare = plane.drop(index=7).reset_index(drop=True).assign(c=np.nan)
+    rare.loc[others[:8], "c"] = np.arange(8.0)
+    found = analyze(rare, task="density", models=[*JOINT[:5], "latent classes"], jobs=1)
+    assert len(found.problem.X) == 499
+    assert sum(not row.failure for row in found.single_rows) >= 3
+
+
+def test_a_thorough_description_fits_all_densities_to_all_rows(plane):
+    heard = []
+    analyze(
+        plane,
+        task="density",
+        jobs=1,
+        thorough=True,
+        models=JOINT,
+        on_outcome=lambda outcome, total, left: heard.append(len(outcome.unseen.log_density)),
+    )
+    assert heard == [499] * 6

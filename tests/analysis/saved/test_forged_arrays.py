@@ -55,7 +55,7 @@ def every_kind() -> Iterator[Any]:
     """Yield a model of every candidate and every command."""
     for (task, name), target in TARGETS.items():
         yield fitted(target, task, name)
-    yield analysis_of("five", "classification").table_model("logistic")
+    yield analysis_of("five", "classification", "logistic").table_model("logistic")
     yield from (groups_of(kind).model for kind in ("blobs", "mixed"))
     yield from (segments_of(kind).model for kind in ("regimes", "mixed", "one category"))
     yield from map(density_of("people").table_model, (*density_of("people").outcomes, AVERAGE))

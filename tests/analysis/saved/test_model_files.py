@@ -438,7 +438,7 @@ def test_all_classes_of_the_table_are_used(tmp_path: Path) -> None:
         long_lines().table_model("linear"),
         long_lines().table_model("average"),
         long_analysis_of("two", "classification").table_model("average"),
-        analysis_of("five", "classification").table_model("logistic"),
+        analysis_of("five", "classification", "logistic").table_model("logistic"),
         groups_of("blobs").model,
         groups_of("mixed").model,
         segments_of("regimes").model,

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate, special
 
@@ -19,7 +19,6 @@ def gamma_functions(x, columns):
 
 
 @given(st.lists(st.tuples(st.floats(0.2, 1e6), st.floats(1e-6, 1e6)), min_size=1, max_size=4))
-@settings(max_examples=60, deadline=None)
 def test_gamma_densities(pairs):
     a, b = np.array(pairs).T
     found = tilt(positive(len(a)), gamma_functions, [a - 1.0, -b])

@@ -85,7 +85,7 @@ def grown(criterion, x, y, weight, k, levels, *, max_bins=None, **limits):
     else:
         sums, size = moment_sums(y.astype(float), weight), 3
     rules = make_rules(criterion, PRIORS.get(criterion, (0.0,)), **limits)
-    return grow_tree(binned, sums, rules, np.arange(len(y), dtype=np.int32), n_sums=size)
+    return grow_tree(binned, sums, rules, n_sums=size)
 
 
 def table(seed, rows=14, gaps=True):
@@ -141,10 +141,10 @@ def test_two_classes_in_whole_numbers_make_the_tree_of_gini_impurity(levels, max
     x[:, 1] = rng.integers(0, 9, 600)
     x[rng.random(x.shape) < 0.1] = np.nan
     y, counts = (rng.random(600) < 0.5).astype(int), rng.integers(1, 4, 600)
-    binned, rows = bin_rows(x, np.array(levels), max_bins), np.arange(600, dtype=np.int32)
+    binned = bin_rows(x, np.array(levels), max_bins)
     limits = {"min_weight": 3.0, "max_features": 2}
     packed, plain = (
-        grow_tree(binned, sums, make_rules(criterion, **limits), rows.copy(), n_sums=2)
+        grow_tree(binned, sums, make_rules(criterion, **limits), n_sums=2)
         for sums, criterion in (
             (two_class_sums(y, counts), scores.GINI_OF_TWO),
             (class_sums(y, counts.astype(float)), scores.GINI),
@@ -243,7 +243,6 @@ def test_columns_are_drawn_by_a_seed():
             binned,
             class_sums(y, np.ones(200)),
             rules,
-            np.arange(200, dtype=np.int32),
             n_sums=2,
             seed=s,
         ).trees.column
@@ -262,7 +261,6 @@ def test_constant_columns_do_not_count_as_drawn():
         bin_rows(x, np.zeros(10, int)),
         class_sums(y, np.ones(50)),
         make_rules(scores.GINI, max_features=1),
-        np.arange(50, dtype=np.int32),
         n_sums=2,
         seed=5,
     )
@@ -278,9 +276,6 @@ def test_threads_add_the_same_whole_numbers():
     binned, sums = bin_rows(x, np.zeros(4, int), 63), loss_sums(slope, np.ones(30_000))
     rules = make_rules(scores.NEWTON, (1.0,), max_leaves=15)
     with ThreadPoolExecutor(2) as pool:
-        one, two = (
-            grow_tree(binned, sums, rules, np.arange(30_000, dtype=np.int32), n_sums=2, pool=p)
-            for p in (None, pool)
-        )
+        one, two = (grow_tree(binned, sums, rules, n_sums=2, pool=p) for p in (None, pool))
     np.testing.assert_array_equal(one.gain, two.gain)
     np.testing.assert_array_equal(one.rows, two.rows)

@@ -8,7 +8,13 @@ import pytest
 from posteriori.inference.trees import stumps
 from posteriori.inference.trees.growing import bin_rows, class_sums, grow_tree, make_rules
 from posteriori.inference.trees.scores import ERROR, GINI
-from posteriori.inference.trees.stumps import count_columns, find_stump, find_stumps, sort_columns
+from posteriori.inference.trees.stumps import (
+    count_columns,
+    find_stump,
+    find_stumps,
+    sort_columns,
+    stump_trees,
+)
 
 CASES = ["numbers", "ties", "gaps", "one value", "all missing", "many bins"]
 
@@ -72,9 +78,10 @@ def best_of_all(criterion, x, y, weight):
 def test_the_cut_is_the_best_of_all(case, form, criterion):
     for seed in range(5):
         x, y, weight = rows_of(case, seed)
-        stump = find_stump(columns_of(x, form), np.where(y, weight, -weight), criterion)
-        leaf = stump.trees.find_leaves(x)[:, 0]
-        np.testing.assert_array_equal(stump.classes[leaf], stump.predicted)
+        stump, predicted = find_stump(columns_of(x, form), np.where(y, weight, -weight), criterion)
+        trees, classes = stump_trees([stump], 3)
+        leaf = trees.find_leaves(x)[:, 0]
+        np.testing.assert_array_equal(classes[leaf], predicted)
         assert worth(criterion, y, weight, leaf == leaf.min()) == pytest.approx(
             best_of_all(criterion, x, y, weight), abs=1e-12
         )
@@ -90,17 +97,17 @@ def test_stumps_are_those_of_the_grower(criterion, max_bins):
     x[:50, 2] = np.nan
     binned = bin_rows(x, np.zeros(3, dtype=np.int64), max_bins)
     columns = sort_columns(x) if max_bins is None else count_columns(x, binned)
-    stump = find_stump(columns, np.where(y, weight, -weight), criterion)
+    stump, _ = find_stump(columns, np.where(y, weight, -weight), criterion)
+    trees, classes = stump_trees([stump], 3)
     grown = grow_tree(
         binned,
         class_sums(y, weight),
         make_rules(criterion, max_depth=1, min_weight=0.0),
-        np.arange(len(x), dtype=np.int32),
         n_sums=2,
     )
     for name in ("column", "threshold", "left", "right", "missing_left"):
-        np.testing.assert_array_equal(getattr(stump.trees, name), getattr(grown.trees, name))
-    np.testing.assert_array_equal(stump.classes, grown.sums.argmax(axis=1))
+        np.testing.assert_array_equal(getattr(trees, name), getattr(grown.trees, name))
+    np.testing.assert_array_equal(classes, grown.sums.argmax(axis=1))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -113,8 +120,8 @@ def test_threads_change_nothing(form, monkeypatch):
     with ThreadPoolExecutor(2) as pool:
         beside = find_stumps(columns, signed, GINI, pool)
     for a, b in zip(alone, beside, strict=True):
-        np.testing.assert_array_equal(a.trees.threshold, b.trees.threshold)
-        np.testing.assert_array_equal(a.predicted, b.predicted)
+        assert a[0] == b[0]
+        np.testing.assert_array_equal(a[1], b[1])
 
 
 def test_each_column_has_its_best_cut_and_the_best_of_all_comes_first():
@@ -122,12 +129,12 @@ def test_each_column_has_its_best_cut_and_the_best_of_all_comes_first():
     signed = np.where(y, weight, -weight)
     columns = sort_columns(x)
     found = find_stumps(columns, signed, ERROR)
-    assert sorted(stump.trees.column[0] for stump in found) == [0, 1, 2]
-    for stump in found:
-        j = stump.trees.column[0]
-        error = weight[stump.predicted != y].sum()
-        assert -error == pytest.approx(best_of_all(ERROR, x[:, [j]], y, weight), abs=1e-12)
-    assert found[0].trees.column[0] == find_stump(columns, signed, ERROR).trees.column[0]
+    assert sorted(stump.column for stump, _ in found) == [0, 1, 2]
+    for stump, predicted in found:
+        error = weight[predicted != y].sum()
+        best = best_of_all(ERROR, x[:, [stump.column]], y, weight)
+        assert -error == pytest.approx(best, abs=1e-12)
+    assert found[0][0] == find_stump(columns, signed, ERROR)[0]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -135,6 +142,18 @@ def test_gaps_that_training_did_not_have_go_to_the_heavier_side(form):
     x, y = np.arange(10.0)[:, None], np.array([0, 0, 0, 1, 1, 1, 1, 1, 1, 1])
     columns = columns_of(x, form)
     for weight, left in ((np.full(10, 0.1), False), (np.array([4.0] * 3 + [1.0] * 7), True)):
-        stump = find_stump(columns, np.where(y, weight, -weight), ERROR)
-        assert stump.trees.threshold[0] == 2.5
-        assert bool(stump.trees.missing_left[0]) is left
+        stump, _ = find_stump(columns, np.where(y, weight, -weight), ERROR)
+        assert stump.threshold == 2.5
+        assert stump.missing_left is left
+
+
+def test_stumps_one_after_another_are_trees_of_their_own():
+    stumps_ = [
+        stumps.Stump(1, 0.5, True, (0, 1, 0)),
+        stumps.Stump(-1, np.nan, False, (1,)),
+        stumps.Stump(0, -1.0, False, (1, 0, 1)),
+    ]
+    trees, classes = stump_trees(stumps_, 2)
+    x = np.array([[-2.0, 0.0], [0.0, 1.0], [np.nan, np.nan]])
+    given = classes[trees.find_leaves(x)]
+    np.testing.assert_array_equal(given, [[1, 1, 0], [0, 1, 1], [1, 1, 1]])

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from posteriori import (
     Bernoulli,
@@ -123,7 +123,6 @@ def networks(draw) -> tuple[Model, dict[str, Any], dict[str, Unknown]]:
 
 
 @given(networks())
-@settings(max_examples=25, deadline=None)
 def test_random_networks(network) -> None:
     m, data, unknowns = network
     if not unknowns:
@@ -142,7 +141,6 @@ def test_random_networks(network) -> None:
     forbidden=st.booleans(),
     gaps=st.lists(st.booleans(), min_size=3, max_size=3),
 )
-@settings(max_examples=20, deadline=None)
 def test_random_chains(seed, n_states, n_steps, forbidden, gaps) -> None:
     rng = np.random.default_rng(seed)
     moves = rng.dirichlet(np.ones(n_states), size=n_states)

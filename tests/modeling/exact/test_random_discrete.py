@@ -282,7 +282,6 @@ def check(problem: Problem) -> None:
 
 
 @given(problems())
-@settings(max_examples=120)
 def test_networks_with_plates_and_chains(problem: Problem) -> None:
     check(problem)
 

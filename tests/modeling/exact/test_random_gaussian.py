@@ -156,25 +156,21 @@ def check_loop(problem: Problem, tol: float) -> None:
 
 
 @given(problems())
-@settings(max_examples=60)
 def test_posteriors_are_those_of_the_dense_joint(problem: Problem) -> None:
     check_solved(problem, 1e-8)
 
 
 @given(problems())
-@settings(max_examples=60)
 def test_predictions_are_those_of_the_dense_joint(problem: Problem) -> None:
     check_predicted(problem, 1e-8)
 
 
 @given(problems())
-@settings(max_examples=30)
 def test_a_loop_over_scalars_is_the_same_model(problem: Problem) -> None:
     check_loop(problem, 1e-8)
 
 
 @given(problems(decades=3.0))
-@settings(max_examples=50)
 def test_variances_may_be_of_many_scales(problem: Problem) -> None:
     check_solved(problem, 1e-8)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy import integrate, stats
 
 from posteriori import Exponential, Gamma, InverseGamma, Model, Normal
@@ -45,7 +45,6 @@ def log_likelihood(y, variance, noise):
     return told + rest - 0.5 * groups * np.log(rows)
 
 
-@settings(max_examples=10, deadline=None)
 @given(
     name=st.sampled_from(sorted(PRIORS)),
     groups=st.integers(2, 7),

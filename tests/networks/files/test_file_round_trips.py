@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from posteriori.datasets import list_networks, network_path
 from posteriori.networks import BayesianNetwork, read_evidence
@@ -74,7 +74,6 @@ def assert_same_tables(found, network):
 
 
 @pytest.mark.parametrize("suffix", [".bif", ".bif.gz", ".xmlbif", ".xml.gz"])
-@settings(max_examples=40, deadline=None)
 @given(network=bayesian())
 def test_names_and_numbers_come_back(suffix, network):
     found = round_trip(network, suffix)
@@ -83,7 +82,6 @@ def test_names_and_numbers_come_back(suffix, network):
 
 
 @pytest.mark.parametrize("suffix", [".uai", ".uai.gz"])
-@settings(max_examples=40, deadline=None)
 @given(network=bayesian() | markov())
 def test_uai_keeps_numbers_and_who_is_who(suffix, network):
     found = round_trip(network, suffix)

@@ -22,7 +22,8 @@ from posteriori.analysis.densities.joint_problem import (
 )
 from posteriori.analysis.densities.odd_rows import OddRow, find_odd_rows
 from posteriori.analysis.fitting.ranked_outcomes import rank_outcomes, told_end, without_average
-from posteriori.analysis.fitting.running import INTERRUPTED, Outcome, run_candidates
+from posteriori.analysis.fitting.running import INTERRUPTED, Outcome
+from posteriori.analysis.fitting.staged import run_in_stages
 from posteriori.analysis.report.ranking_tables import (
     aligned,
     ranked_data,
@@ -33,7 +34,7 @@ from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.saved.density_model import DensityModel
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.tasks.contract import Page, Part, TaskResult
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, IntArray
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.cross_validation import Metrics
 
@@ -52,6 +53,9 @@ class TableDensity(TaskResult):
         The used ones, converted.
     problem : JointProblem
         What the densities were fitted to.
+    rows : (N,)
+        The places of its rows in the table: all that have an entry, or a sample of them where a time limit
+        left no density of all rows.
     outcomes : dict of Outcome
         By name of the candidate, best first.
     ranking : Comparison
@@ -63,6 +67,7 @@ class TableDensity(TaskResult):
     columns: tuple[Column, ...]
     frame: pd.DataFrame
     problem: JointProblem
+    rows: IntArray
     outcomes: dict[str, Outcome]
     ranking: Comparison
     notes: tuple[str, ...]
@@ -128,16 +133,15 @@ class TableDensity(TaskResult):
         return density_verdict(self)
 
     @property
-    def rows(self) -> Array:
-        """The places in the table of the rows of the problem, (N,): all that have an entry."""
-        return np.flatnonzero(~self.frame.isna().all(axis=1).to_numpy())
-
-    @property
     def log_density(self) -> Array:
-        """What the best density says of each row of the table when it has not seen it; 0 without an entry."""
-        unseen, found = self.outcomes[self.kept].unseen, np.zeros(len(self.frame))
+        """What the best density says of each row of the table when it has not seen it.
+
+        0 without an entry, and not a number where a sample was asked that does not have the row.
+        """
+        unseen = self.outcomes[self.kept].unseen
         if unseen is None:
             raise ValueError(f"no model was fitted: {self.outcomes[self.kept].failure}")
+        found = np.where(_have_entries(self.frame), np.nan, 0.0)
         found[self.rows] = unseen.log_density
         return found
 
@@ -234,14 +238,17 @@ def describe_density(
     time_limit: float | None = None,
     seed: int = 0,
     day_first: bool | None = None,
+    thorough: bool = False,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
 ) -> TableDensity:
     """Fit densities of all columns together, and rank them by how probable they hold unseen rows.
 
+    Large tables have two stages, as in :func:`posteriori.analyze`.
+
     Parameters
     ----------
     frame : DataFrame
-    models, drop, folds, jobs, time_limit, seed, day_first, on_outcome
+    models, drop, folds, jobs, time_limit, seed, thorough, day_first, on_outcome
         As in :func:`posteriori.analyze`.
 
     Raises
@@ -252,28 +259,38 @@ def describe_density(
     described = describe_columns(frame, drop, day_first=day_first)
     problem, converted, columns = make_joint_problem(frame, described, folds, seed)
     candidates = joint_candidates(problem, models)
-    reached, ended = run_candidates(
-        candidates,
+    reached = run_in_stages(
         problem,
+        candidates,
+        seed,
+        whole=thorough,
         fit=fit_joint,
         jobs=jobs,
         time_limit=time_limit,
         on_outcome=on_outcome,
     )
+    splits, ended = reached.problem.splits, reached.ended
     outcomes, ranking = rank_outcomes(
-        candidates, reached, ended, problem.splits, "joint", DensityAverage
+        reached.candidates, reached.outcomes, ended, splits, "joint", DensityAverage
     )
+    rows = np.flatnonzero(_have_entries(converted))
     notes = [f"{c.name!r}: {c.note}" for c in columns if c.note]
     notes += _left_out(len(frame) - len(problem.X))
     return TableDensity(
         tuple(columns),
         converted,
-        problem,
+        reached.problem,
+        rows if reached.drawn is None else rows[reached.drawn],
         outcomes,
         ranking,
-        (*notes, *told_end(ended)),
+        (*notes, *reached.notes, *told_end(ended)),
         seed,
     )
+
+
+def _have_entries(frame: pd.DataFrame) -> Any:
+    """Return which rows have an entry, (N,)."""
+    return ~frame.isna().all(axis=1).to_numpy()
 
 
 def _left_out(empty: int) -> list[str]:

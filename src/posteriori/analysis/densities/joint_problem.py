@@ -60,6 +60,11 @@ class JointProblem(NamedTuple):
     splits: list[tuple[Any, Any]]
     classes: None = None
 
+    def some(self, rows: Any, seed: int) -> JointProblem:
+        """Return the problem of some rows, with folds of their own."""
+        x = self.X[rows]
+        return self._replace(X=x, splits=split_rows(x, len(self.splits), seed, classes=False))
+
     @property
     def traits(self) -> tuple[str, ...]:
         """What candidates ask about the columns."""

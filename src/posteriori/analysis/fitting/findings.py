@@ -188,9 +188,10 @@ class Findings:
         return any(outcome.failure == INTERRUPTED for outcome in self.outcomes.values())
 
 
-def conclude(columns: list[Column], reached: Reached, seed: int) -> Findings:
+def conclude(goal: Target, columns: list[Column], reached: Reached, seed: int) -> Findings:
     """Rank the candidates by how well they predict unseen rows, and say what to keep in mind."""
-    goal, problem = reached.goal, reached.problem
+    problem = reached.problem
+    goal = goal if reached.drawn is None else goal.some(reached.drawn)
     kind = ModelAverage if problem.classes is None else ClassifierAverage
     outcomes, ranking = rank_outcomes(
         reached.candidates, reached.outcomes, reached.ended, problem.splits, goal.task, kind

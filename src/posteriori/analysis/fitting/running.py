@@ -34,6 +34,7 @@ __all__ = [
     "DIED",
     "INTERRUPTED",
     "OUT_OF_TIME",
+    "FitsPart",
     "Outcome",
     "make_pipeline",
     "run_candidates",

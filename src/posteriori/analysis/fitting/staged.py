@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.fitting.running import Outcome, run_candidates
-from posteriori.analysis.fitting.table_problem import Problem, Target
+from posteriori.analysis.fitting.running import FitsPart, Outcome, run_candidates
 from posteriori.analysis.table.wording import fixed_number
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import IntArray
 from posteriori.selection.candidates import Candidate
-from posteriori.selection.cross_validation import split_rows
 
 __all__ = ["Reached", "run_in_stages"]
 
@@ -37,8 +34,7 @@ class Reached(NamedTuple):
 
     Attributes
     ----------
-    goal : Target
-    problem : Problem
+    problem : Problem or JointProblem
         All rows, or a sample.
     candidates : sequence of Candidate
         Those that were to be fitted to these rows.
@@ -46,23 +42,25 @@ class Reached(NamedTuple):
     ended : {"", "interrupted", "time"}
     notes : tuple of str
         What was done.
+    drawn : (n,) or None
+        Which rows the sample has.
     """
 
-    goal: Target
-    problem: Problem
+    problem: Any
     candidates: Sequence[Candidate]
     outcomes: Sequence[Outcome]
     ended: str
     notes: tuple[str, ...] = ()
+    drawn: IntArray | None = None
 
 
 def run_in_stages(
-    goal: Target,
-    problem: Problem,
+    problem: Any,
     candidates: Sequence[Candidate],
     seed: int,
     *,
     whole: bool = False,
+    fit: FitsPart | None = None,
     jobs: int = 1,
     time_limit: float | None = None,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
@@ -71,35 +69,39 @@ def run_in_stages(
 
     Parameters
     ----------
-    goal : Target
-    problem : Problem
+    problem : Problem or JointProblem
+        With rows ``X``, of which it gives ``some``.
     candidates : sequence of Candidate
     seed : int
         Draws the sample.
     whole : bool
         Whether all candidates are fitted to all rows.
-    jobs, time_limit, on_outcome
+    fit, jobs, time_limit, on_outcome
         As of :func:`posteriori.analysis.fitting.running.run_candidates`; outcomes of the sample are
         told of, and then those of all rows.
     """
-    start, rows = time.monotonic(), len(problem.y)
+    start, rows = time.monotonic(), len(problem.X)
 
-    def run(some: Sequence[Candidate], part: Problem, limit: float | None) -> Reached:
-        found = run_candidates(some, part, jobs=jobs, time_limit=limit, on_outcome=on_outcome)
-        return Reached(goal, part, some, *found)
+    def run(some: Sequence[Candidate], part: Any, limit: float | None) -> Reached:
+        found = run_candidates(
+            some, part, fit=fit, jobs=jobs, time_limit=limit, on_outcome=on_outcome
+        )
+        return Reached(part, some, *found)
 
     if whole or rows <= _LARGE or len(candidates) <= _FEW + 2:
         return run(candidates, problem, time_limit)
     drawn = np.sort(np.random.default_rng(seed).permutation(rows)[:_SAMPLE])
     first = run(
         candidates,
-        _rows_of(problem, drawn, seed),
+        problem.some(drawn, seed),
         None if time_limit is None else _SHARE * time_limit,
     )
-    first = first._replace(goal=_targets_of(goal, drawn), notes=(_on_sample(first, rows),))
+    first = first._replace(drawn=drawn, notes=(_on_sample(first, rows),))
     if first.ended == "interrupted":
         return first
     left = None if time_limit is None else start + time_limit - time.monotonic()
+    if not _best_first(first.outcomes):  # as where a column has no entry in the sample
+        return run(candidates, problem, left)._replace(notes=first.notes)
     chosen = _finalists(candidates, first.outcomes)
     last = run(chosen, problem, left)
     said = [o.candidate for o in last.outcomes if o.unseen is not None]
@@ -107,20 +109,6 @@ def run_in_stages(
         return first._replace(ended=last.ended or first.ended)
     named = ", ".join(c.words for c in chosen)
     return last._replace(notes=(*first.notes, f"of these went on to all {rows:,} rows: {named}"))
-
-
-def _rows_of(problem: Problem, rows: Array, seed: int) -> Problem:
-    """Return the problem of some rows, with folds of their own."""
-    y, folds = problem.y[rows], len(problem.splits)
-    splits = split_rows(y, folds, seed, classes=problem.classes is not None)
-    return problem._replace(X=problem.X.iloc[rows].reset_index(drop=True), y=y, splits=splits)
-
-
-def _targets_of(goal: Target, rows: Array) -> Target:
-    """Return the target as if it were known in some rows only."""
-    known = np.zeros_like(goal.known)
-    known[np.flatnonzero(goal.known)[rows]] = True
-    return replace(goal, values=goal.values[rows], known=known)
 
 
 def _finalists(candidates: Sequence[Candidate], outcomes: Sequence[Outcome]) -> list[Candidate]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -87,6 +87,12 @@ class Target:
         zeros = ("many zeros",) * (counts and _has_many_zeros(y))
         return ("counts",) * counts + zeros + ("positive",) * bool((y > 0).all())
 
+    def some(self, rows: Any) -> Target:
+        """Return the target as if it were known in some of its rows only."""
+        known = np.zeros_like(self.known)
+        known[np.flatnonzero(self.known)[rows]] = True
+        return replace(self, values=self.values[rows], known=known)
+
 
 class Problem(NamedTuple):
     """What the candidates are fitted to.
@@ -109,6 +115,12 @@ class Problem(NamedTuple):
     classes: Any
     splits: list[tuple[Any, Any]]
     loss: str = "squared"
+
+    def some(self, rows: Any, seed: int) -> Problem:
+        """Return the problem of some rows, with folds of their own."""
+        y, folds = self.y[rows], len(self.splits)
+        splits = split_rows(y, folds, seed, classes=self.classes is not None)
+        return self._replace(X=self.X.iloc[rows].reset_index(drop=True), y=y, splits=splits)
 
 
 def make_problem(

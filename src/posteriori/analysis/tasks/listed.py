@@ -24,6 +24,8 @@ class Task(NamedTuple):
         Columns that ``--out`` appends to the rows of the table; none where it writes a table of its own.
     written : str
         What ``--out`` writes, in words.
+    ahead : str
+        Where a function is that names what to compile meanwhile, from the table and the options.
     """
 
     name: str
@@ -32,10 +34,17 @@ class Task(NamedTuple):
     doing: str
     labels: tuple[str, ...] = ()
     written: str = ""
+    ahead: str = ""
 
 
 TASKS = (
-    Task("compare", "posteriori.analysis.analyzing:analyze", "ranking", "comparing models"),
+    Task(
+        "compare",
+        "posteriori.analysis.analyzing:analyze",
+        "ranking",
+        "comparing models",
+        ahead="posteriori.analysis.warming.recipes:grown_recipes",
+    ),
     Task(
         "cluster",
         "posteriori.analysis.groups.clustering:cluster",

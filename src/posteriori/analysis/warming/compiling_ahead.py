@@ -11,11 +11,11 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from posteriori.analysis.warming.recipes import NEEDED, RECIPES, follow
+from posteriori.analysis.warming.recipes import RECIPES, follow
 from posteriori.numerics.compilation import STAYS_PLAIN
 from posteriori.numerics.machine_code.claims import give_up_all
 from posteriori.numerics.machine_code.kernel_cache import cache_folder, listeners, writing
@@ -23,26 +23,28 @@ from posteriori.numerics.threads import processor_count
 
 __all__ = ["compiling_ahead", "note_done", "work_ahead"]
 
-_CODE = "import sys\nfrom posteriori.analysis.warming.compiling_ahead import work_ahead\nwork_ahead(sys.argv[1])"
+_CODE = "import sys\nfrom posteriori.analysis.warming.compiling_ahead import work_ahead\nwork_ahead(sys.argv[1:])"
 #: Seconds that the process may take to end.
 _PATIENCE = 5.0
 
 
 @contextmanager
-def compiling_ahead(command: str, tell: Callable[[str], None]) -> Iterator[None]:
-    """Let another process compile what a command needs, where that is not done and there is a processor for it.
+def compiling_ahead(find: Callable[[], Sequence[str]]) -> Iterator[None]:
+    """Let another process compile what is needed later, where that is not done and there is a processor for it.
+
+    Those who listen to the compiler of this process hear of the other's kernels as well, from a thread.
 
     Parameters
     ----------
-    command : str
-    tell : callable
-        Called with the name of each kernel that the other process compiles, from a thread.
+    find : callable
+        Returns the names of the recipes that are needed; asked only where another process can help.
     """
-    if not _is_worth_it(command):
+    recipes = [name for name in find() if not _note(name).exists()] if _can_help() else []
+    if not recipes:
         yield
         return
-    with _start(command) as process:
-        listener = threading.Thread(target=_pass_on, args=(process, tell), daemon=True)
+    with _start(recipes) as process:
+        listener = threading.Thread(target=_pass_on, args=(process,), daemon=True)
         try:
             listener.start()
             yield
@@ -52,9 +54,9 @@ def compiling_ahead(command: str, tell: Callable[[str], None]) -> Iterator[None]
                 listener.join()
 
 
-def _start(command: str) -> subprocess.Popen[str]:
+def _start(recipes: Sequence[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", _CODE, command],
+        [sys.executable, "-c", _CODE, *recipes],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -64,38 +66,39 @@ def _start(command: str) -> subprocess.Popen[str]:
     )
 
 
-def work_ahead(command: str) -> None:
-    """Compile what a command needs, in the process that was started for it, and note that it is done."""
+def work_ahead(recipes: Sequence[str]) -> None:
+    """Follow recipes in the process that was started for it, and note which are done."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     listeners.append(lambda name: print(name, flush=True))
-    for name in NEEDED[command]:
+    for name in recipes:
         follow(RECIPES[name])
-    note_done(command)
+        note_done(name)
 
 
-def note_done(command: str) -> None:
-    """Note that all which a command needs is compiled."""
-    _note(command).touch()
+def note_done(recipe: str) -> None:
+    """Note that all which a recipe needs is compiled."""
+    _note(recipe).touch()
 
 
-def _is_worth_it(command: str) -> bool:
-    if command not in NEEDED or STAYS_PLAIN or processor_count() < 2:
+def _can_help() -> bool:
+    if STAYS_PLAIN or processor_count() < 2:
         return False
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)
     except OSError:
         return False
-    return os.access(cache_folder(), os.W_OK) and not _note(command).exists()
+    return os.access(cache_folder(), os.W_OK)
 
 
-def _note(command: str) -> Path:
-    return cache_folder() / f"{command}.compiled"
+def _note(recipe: str) -> Path:
+    return cache_folder() / f"{recipe}.compiled"
 
 
-def _pass_on(process: subprocess.Popen[str], tell: Callable[[str], None]) -> None:
+def _pass_on(process: subprocess.Popen[str]) -> None:
     assert process.stdout is not None
     for line in process.stdout:
-        tell(line.strip())
+        for tell in listeners:
+            tell(line.strip())
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -9,15 +9,17 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from posteriori import analysis, gaussian_process, kernels, networks, sequence, tables
+from posteriori.analysis.fitting.table_problem import read_target
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import CANDIDATES, Candidate
 
-__all__ = ["NEEDED", "RECIPES", "Recipe", "follow"]
+__all__ = ["RECIPES", "Recipe", "follow", "grown_recipes"]
 
 #: Rows of small tables, of series, and of those that a process takes as a chain.
 _ROWS, _LONG, _LONGER = 60, 200, 3000
@@ -66,7 +68,7 @@ _TREES = ("posteriori.tree.", "posteriori.ensemble.")
 #: … and targets for them: whole numbers, which all families take …
 _COUNTS = np.arange(_ROWS) % 7 * 1.0
 #: … three classes, and two.
-_CLASSES = (np.arange(_ROWS) % 3, np.arange(_ROWS) % 2)
+_THREE, _TWO = np.arange(_ROWS) % 3, np.arange(_ROWS) % 2
 
 
 # -- the other commands ---------------------------------------------------------------------------
@@ -121,11 +123,16 @@ RECIPES = {
         "trees, forests and boosting", partial(_fit_all, "regression", _TREES, (_COUNTS,))
     ),
     "trees of classes": Recipe(
-        "the same of classes", partial(_fit_all, "classification", _TREES, _CLASSES)
+        "the same of classes", partial(_fit_all, "classification", _TREES, (_THREE,))
+    ),
+    "trees of two classes": Recipe(
+        "the same of two classes", partial(_fit_all, "classification", _TREES, (_TWO,))
     ),
     "classes": Recipe(
         "other models of classes",
-        partial(_fit_all, "classification", ("posteriori.classification.NaiveBayes",), _CLASSES),
+        partial(
+            _fit_all, "classification", ("posteriori.classification.NaiveBayes",), (_THREE, _TWO)
+        ),
     ),
     "cluster": Recipe("groups", _cluster),
     "segment": Recipe("states", _segment),
@@ -135,8 +142,29 @@ RECIPES = {
     "network": Recipe("networks", _ask_network),
 }
 
-#: Recipes whose loops a command needs late enough that another process has compiled them by then.
-NEEDED = {
-    "compare": ("trees of numbers", "trees of classes"),
-    "demo": ("trees of numbers",),
-}
+
+def grown_recipes(
+    frame: pd.DataFrame,
+    *,
+    target: str | None = None,
+    task: str = "auto",
+    models: Any = (),
+    **_: Any,
+) -> list[str]:
+    """Return the recipes of trees that a comparison comes to when its cheap models are fitted.
+
+    Parameters
+    ----------
+    frame, target, task, models
+        As of :func:`posteriori.analyze`, whose other options do not matter here.
+    """
+    if target is None:
+        return []
+    goal = read_target(frame, target, task)
+    asked = [c for c in CANDIDATES if c.task == goal.task and c.path.startswith(_TREES)]
+    names = (models,) if isinstance(models, str) else models or ()
+    if not any(not names or c.name in names or c.words in names for c in asked):
+        return []
+    if goal.classes is None:
+        return ["trees of numbers"]
+    return ["trees of two classes" if len(goal.classes) == 2 else "trees of classes"]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from posteriori.analysis.fitting.workers import in_processes
 from posteriori.analysis.warming.compiling_ahead import note_done
-from posteriori.analysis.warming.recipes import NEEDED, RECIPES, follow
+from posteriori.analysis.warming.recipes import RECIPES, follow
 from posteriori.numerics.compilation import compile_at_once
 from posteriori.numerics.machine_code.kernel_cache import cache_folder, listeners
 
@@ -58,10 +58,9 @@ def warm(jobs: int | None = None, on_recipe: Callable[[str, int], None] | None =
         running = {workers.submit(_compile, name): name for name in RECIPES}
         for done in as_completed(running):
             compiled += done.result()
+            note_done(running[done])
             if on_recipe is not None:
                 on_recipe(RECIPES[running[done]].words, len(RECIPES))
-    for command in NEEDED:
-        note_done(command)
     return Warmed(tuple(compiled), len(list(folder.glob("*.code"))), folder)
 
 

@@ -11,21 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.ensemble.bootstrap import draw_rows
-from posteriori.inference.trees.flat_trees import Trees, join_trees
+from posteriori.inference.trees.flat_trees import Trees, join_trees, leaf_of
+from posteriori.inference.trees.grower.many_trees import TreeGrower
 from posteriori.inference.trees.grower.nodes import Rules
 from posteriori.inference.trees.grower.profiles import Sums
-from posteriori.inference.trees.growing import (
-    BinnedRows,
-    GrownTree,
-    grow_tree,
-    two_class_sums,
-)
-from posteriori.inference.trees.scores import GINI_OF_TWO
+from posteriori.inference.trees.growing import BinnedRows, grower_of
+from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.threads import run_beside, thread_count
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Forest", "ForestRows", "draw_counts", "grow_forest", "predict_forest"]
+__all__ = ["Forest", "ForestRows", "LeafValues", "draw_counts", "grow_forest", "predict_forest"]
+
+#: Trees of one compiled call, at most, and rows that they may look at.
+_MOST_AT_ONCE, _ENTRIES = 50, 250_000
 
 #: Rows from which on predictions are divided among threads.
 _MANY_ROWS = 4096
@@ -49,6 +48,31 @@ class ForestRows(NamedTuple):
     n_sums: int
 
 
+class LeafValues(NamedTuple):
+    """What leaves say.
+
+    Attributes
+    ----------
+    values : (U, V)
+    places : (L,)
+        Which of these each leaf has.
+    """
+
+    values: Array
+    places: Any
+
+    @classmethod
+    def each(cls, values: Array) -> LeafValues:
+        """Return the values (L, V) of leaves that hardly ever say the same."""
+        return cls(values, np.arange(len(values), dtype=np.int32))
+
+    @classmethod
+    def shared(cls, values: Array) -> LeafValues:
+        """Return the values (L, V) of leaves, each once: most leaves of classes have one class only."""
+        once, places = np.unique(values, axis=0, return_inverse=True)
+        return cls(once, places.ravel().astype(np.int32))  # a table of one column in NumPy 2.0
+
+
 class Forest(NamedTuple):
     """Trees, what their leaves say, and what they say of rows that they have not seen.
 
@@ -58,7 +82,7 @@ class Forest(NamedTuple):
     places : (M,)
         Which of the values a leaf has.
     values : (U, V)
-        Of leaves, divided by the number of trees; leaves of one tree that say the same share them.
+        Of leaves, divided by the number of trees; leaves of classes that say the same share them.
     gain : (D,)
         What splits of each column gained.
     unseen : (N, V)
@@ -85,7 +109,7 @@ def grow_forest(
     rows: ForestRows,
     rules: Rules,
     seeds: IntArray,
-    leaf_values: Callable[[Array], Array],
+    leaf_values: Callable[[Array], LeafValues],
     progress: Progress,
 ) -> Forest:
     """Grow a tree for each seed; Ctrl-C keeps those that are grown.
@@ -97,83 +121,104 @@ def grow_forest(
     seeds : (T,)
         From 1 to 2³¹ − 2.
     leaf_values : callable
-        From sums (M, S) to values (M, V).
+        From the sums of leaves (L, S).
     progress : Progress
     """
-    width = leaf_values(np.ones((1, rows.n_sums))).shape[1]
-    unseen, n_unseen = np.zeros((len(rows.x), width)), np.zeros(len(rows.x), dtype=np.int64)
-    gain = np.zeros(rows.x.shape[1])
-    grown: list[Trees] = []
-    shared: list[_Shared] = []
+    grown: list[_Part] = []
+    count = 0
     try:
-        for tree, absent, leaves in _trees_of(rows, rules, seeds):
-            said = _share_values(tree, leaf_values)
-            unseen[absent] += said.of_leaves(leaves)
-            n_unseen[absent] += 1
-            inner = ~tree.trees.is_leaf
-            gain += np.bincount(tree.trees.column[inner], tree.gain[inner], minlength=len(gain))
-            grown.append(tree.trees)
-            shared.append(said)
-            progress.say(f"tree {len(grown)} of {len(seeds)}")
+        for part in _parts_of(rows, rules, seeds, leaf_values):
+            grown.append(part if not grown else part.add_unseen(grown[0]))
+            count += len(part.trees.roots)
+            progress.say(f"tree {count} of {len(seeds)}")
     except KeyboardInterrupt:
         if not grown:
             raise
-        warnings.warn(f"stopped with {len(grown)} of {len(seeds)} trees", stacklevel=4)
+        warnings.warn(f"stopped with {count} of {len(seeds)} trees", stacklevel=4)
     finally:
         progress.close()
-    trees, together = join_trees(grown), _joined(shared)
-    values = together.values / len(grown)
-    return Forest(trees, together.places, values, gain, unseen, n_unseen)
+    trees, said = join_trees([part.trees for part in grown]), _joined([p.said for p in grown])
+    gain = np.sum([part.gain for part in grown], axis=0)
+    return Forest(trees, said.places, said.values / count, gain, grown[0].unseen, grown[0].n_unseen)
 
 
-class _Shared(NamedTuple):
-    """What leaves say: which of the values (U, V) each node (M,) has, 0 if it is no leaf."""
+class _Part(NamedTuple):
+    """Some of the trees: what their leaves say, what columns gained, and what unseen rows were told."""
 
-    places: Any
-    values: Array
+    trees: Trees
+    said: LeafValues
+    gain: Array
+    unseen: Array
+    n_unseen: IntArray
 
-    def of_leaves(self, leaves: IntArray) -> Array:
-        return self.values[self.places[leaves]]
-
-
-def _share_values(tree: GrownTree, leaf_values: Callable[[Array], Array]) -> _Shared:
-    """Return the values of a tree's leaves, each once: most leaves of classes have one class only."""
-    leaf = tree.trees.is_leaf
-    places = np.zeros(len(leaf), dtype=np.int32)
-    values, found = np.unique(leaf_values(tree.sums[leaf]), axis=0, return_inverse=True)
-    places[leaf] = found.ravel()  # a table of one column in NumPy 2.0
-    return _Shared(places, values)
+    def add_unseen(self, total: _Part) -> _Part:
+        """Add what unseen rows were told to that of all parts, and keep it there alone."""
+        np.add(total.unseen, self.unseen, out=total.unseen)
+        np.add(total.n_unseen, self.n_unseen, out=total.n_unseen)
+        return self._replace(unseen=total.unseen[:0], n_unseen=total.n_unseen[:0])
 
 
-def _joined(parts: list[_Shared]) -> _Shared:
+def _joined(parts: list[LeafValues]) -> LeafValues:
     first = np.cumsum([0, *(len(part.values) for part in parts)])
     places = [part.places + np.int32(at) for part, at in zip(parts, first, strict=False)]
-    return _Shared(np.concatenate(places), np.concatenate([part.values for part in parts]))
+    return LeafValues(np.concatenate([part.values for part in parts]), np.concatenate(places))
 
 
-def _trees_of(
-    rows: ForestRows, rules: Rules, seeds: IntArray
-) -> Iterator[tuple[GrownTree, IntArray, IntArray]]:
-    """Yield trees in the order of their seeds, the rows that each was not grown from, and their leaves."""
-    weight = rows.sums.weight
-    threads = thread_count()
+def _parts_of(
+    rows: ForestRows,
+    rules: Rules,
+    seeds: IntArray,
+    leaf_values: Callable[[Array], LeafValues],
+) -> Iterator[_Part]:
+    """Yield trees in the order of their seeds, a few at a time: a compiled call lasts a moment."""
+    threads, few = thread_count(), min(max(_ENTRIES // len(rows.x), 1), _MOST_AT_ONCE)
+    parts = [(seeds[first : first + few],) for first in range(0, len(seeds), few)]
+    spare: list[TreeGrower] = []
 
-    def one(seed: int) -> tuple[GrownTree, IntArray, IntArray]:
-        counts = draw_counts(weight, seed)
-        drawn = (
-            two_class_sums(rows.sums.codes, counts)
-            if rules.criterion == GINI_OF_TWO
-            else rows.sums._replace(weight=counts.astype(np.float64))
-        )
-        some = np.flatnonzero(counts).astype(np.int32)
-        tree = grow_tree(rows.binned, drawn, rules, some, n_sums=rows.n_sums, seed=seed)
-        absent = np.flatnonzero(counts == 0)
-        return tree._replace(rows=some[:0]), absent, tree.trees.find_leaves(rows.x[absent])[:, 0]
+    def grow(some: IntArray) -> _Part:
+        grower = spare.pop() if spare else _grower_of(rows, rules)
+        part = _grow_part(rows, grower, some, leaf_values)
+        spare.append(grower)
+        return part
 
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
-        for first in range(0, len(seeds), 2 * threads):
-            jobs = [(int(seed),) for seed in seeds[first : first + 2 * threads]]
-            yield from run_beside(one, jobs, pool)
+        for first in range(0, len(parts), 2 * threads):
+            yield from run_beside(grow, parts[first : first + 2 * threads], pool)
+
+
+def _grower_of(rows: ForestRows, rules: Rules) -> TreeGrower:
+    weight = max(round(float(rows.sums.weight.sum())), 1)
+    return grower_of(rows.binned, rows.sums, rules, n_sums=rows.n_sums, weight=weight)
+
+
+def _grow_part(
+    rows: ForestRows,
+    grower: TreeGrower,
+    seeds: IntArray,
+    leaf_values: Callable[[Array], LeafValues],
+) -> _Part:
+    counts = np.empty((len(seeds), len(rows.x)))
+    for seed, to in zip(seeds, counts, strict=True):
+        to[:] = draw_counts(rows.sums.weight, int(seed))
+    trees, sums, gain = grower.grow(counts, seeds)
+    said, leaf = leaf_values(sums[trees.is_leaf]), trees.is_leaf
+    places = np.zeros(len(leaf), dtype=np.int32)
+    places[leaf] = said.places
+    unseen, n_unseen = np.zeros((len(rows.x), said.values.shape[1])), (counts == 0.0).sum(axis=0)
+    given = places, as_kernel_input(said.values), as_kernel_input(rows.x)
+    _add_unseen(trees.arrays, *given, counts, unseen)
+    return _Part(trees, LeafValues(said.values, places), gain, unseen, n_unseen)
+
+
+@kernel(allocates=False)
+def _add_unseen(trees: Any, places: Any, values: Any, x: Any, counts: Any, unseen: Any) -> None:
+    """Add to ``unseen`` (N, V) what trees say of the rows that they were not grown from."""
+    for t in range(len(counts)):
+        for n in range(len(unseen)):
+            if counts[t, n] == 0.0:
+                place = places[leaf_of(trees, t, x, n)]
+                for v in range(unseen.shape[1]):
+                    unseen[n, v] += values[place, v]
 
 
 def predict_forest(trees: Trees, places: IntArray, values: Array, x: Array) -> Array:

@@ -24,6 +24,7 @@ from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.ensemble.forests.forest_growth import (
     Forest,
     ForestRows,
+    LeafValues,
     grow_forest,
     predict_forest,
 )
@@ -429,14 +430,14 @@ def _noise_of(residual: Array, variance: Array, weight: Array) -> ForestNoise:
     )
 
 
-def _class_values(sums: Array) -> Array:
-    return sums / sums.sum(axis=1, keepdims=True)
+def _class_values(sums: Array) -> LeafValues:
+    return LeafValues.shared(sums / sums.sum(axis=1, keepdims=True))
 
 
-def _two_class_values(sums: Array) -> Array:
+def _two_class_values(sums: Array) -> LeafValues:
     second = sums[:, 1] / sums[:, 0]
-    return np.stack([(sums[:, 0] - sums[:, 1]) / sums[:, 0], second], axis=1)
+    return LeafValues.shared(np.stack([(sums[:, 0] - sums[:, 1]) / sums[:, 0], second], axis=1))
 
 
-def _number_values(sums: Array) -> Array:
-    return sums[:, 1:] / sums[:, :1]
+def _number_values(sums: Array) -> LeafValues:
+    return LeafValues.each(sums[:, 1:] / sums[:, :1])

@@ -235,24 +235,38 @@ def add_rounds(
                 return SUMS
             state[PHASE] = STEPS
         else:
-            root, count = trees[8][state[TREES]], room.state[NODES]
             if not helped:
-                step_leaves(
-                    room.nodes[:count],
-                    room.rows,
-                    learning.slope,
-                    learning.information,
-                    plan.rate,
-                    numbers[RIDGE],
-                    numbers[LONGEST],
-                    steps[root : root + count],
-                    learning.f[k],
-                )
+                _step(plan.rate, learning, room, trees, steps, state, numbers)
             _tell_others(learning, state, k, trees, steps)
             state[TREES] += 1
             state[PREDICTOR] += 1
             state[PHASE] = SLOPES if k + 1 < plan.predictors else SHAPE
         helped = False
+
+
+@kernel(called="kernels")
+def _step(
+    rate: float,
+    learning: Learning,
+    room: Room,
+    trees: Any,
+    steps: Any,
+    state: Any,
+    numbers: Any,
+) -> None:
+    """Step in all leaves of the tree that has grown."""
+    root, count = trees[8][state[TREES]], room.state[NODES]
+    step_leaves(
+        room.nodes[:count],
+        room.rows,
+        learning.slope,
+        learning.information,
+        rate,
+        numbers[RIDGE],
+        numbers[LONGEST],
+        steps[root : root + count],
+        learning.f[state[PREDICTOR]],
+    )
 
 
 @kernel(called="kernels")

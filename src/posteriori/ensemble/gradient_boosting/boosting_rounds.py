@@ -13,7 +13,8 @@ from posteriori.ensemble.gradient_boosting.boosting_loop import Judges, Learning
 from posteriori.ensemble.gradient_boosting.loss_slopes import fill_slopes
 from posteriori.ensemble.gradient_boosting.losses import Loss
 from posteriori.inference.trees.flat_trees import Trees
-from posteriori.inference.trees.grower.nodes import NODES, Tree, largest_tree, new_tree
+from posteriori.inference.trees.grower.many_trees import new_trees, written_trees
+from posteriori.inference.trees.grower.nodes import NODES, Rules, Tree, largest_tree, new_tree
 from posteriori.inference.trees.grower.profiles import empty_profile
 from posteriori.inference.trees.growing import (
     MANY_ROWS,
@@ -21,8 +22,6 @@ from posteriori.inference.trees.growing import (
     add_beside,
     make_rules,
     new_slots,
-    new_trees,
-    written_trees,
 )
 from posteriori.inference.trees.scores import NEWTON
 from posteriori.numerics.compilation import as_kernel_input
@@ -174,42 +173,14 @@ class _Member:
         self.loss, self.pool, self.bins = loss, pool, table.binned.bins
         self.table, size = table.binned.table, len(table.y)
         self.start = loss.start(table.y[rows], table.weight_of(rows))
-        rules = make_rules(NEWTON, max_depth=schedule.max_depth, max_leaves=schedule.max_leaves)
-        self.plan = Plan(
-            loss.number,
-            len(loss.slopes),
-            schedule.rounds,
-            schedule.patience,
-            schedule.rate,
-            schedule.subsample,
-            rules.max_leaves,
-            rules.max_depth,
-            schedule.max_features,
-            schedule.ridge,
-            schedule.least,
-            size if pool is None else MANY_ROWS,
-        )
-        self.learning = Learning(
-            table.x,
-            table.y,
-            table.weight,
-            np.repeat(self.start[:, None], size, axis=1),
-            np.zeros(size),
-            np.zeros(size),
-            np.zeros(size, dtype=np.int64),
-            rows,
-            left_out,
-            np.empty_like(rows),
-            np.empty(size, dtype=np.int32),
-        )
-        self.largest = largest_tree(rules, len(rows), np.inf)
+        self.plan = _plan_of(loss, schedule, size if pool is None else MANY_ROWS)
+        self.learning = _learning_of(table, self.start, rows, left_out)
+        self.judges = _judges_of(table, self.start, left_out)
+        self.largest = largest_tree(_rules_of(schedule), len(rows), np.inf)
         tree = new_tree(rows.copy(), self.largest, len(self.bins.n_levels), _seed(rng))
         spots = empty_profile(int(self.bins.sizes.max()), 0)
         slots = new_slots(self.largest, self.table)
         self.room = Room(*tree, slots, spots.places, spots.keys, spots.goes_left, np.zeros(1))
-        now, kept = (np.zeros((len(self.start), len(left_out))) for _ in range(2))
-        seen = as_kernel_input(table.y[left_out]), as_kernel_input(table.weight_of(left_out))
-        self.judges = Judges(*seen, now, kept, np.zeros(len(left_out)))
         self.state = np.array([loop.SHAPE, -1, 0, 0, 0, 0, 0, 0], dtype=np.int64)
         self.numbers = np.array([1.0, 1.0, 0.0, 0.0, 1.0, -np.inf, 0.0])
         self.trees, self.values = list[Trees](), list[Array]()
@@ -279,3 +250,48 @@ class _Member:
 
 def _seed(rng: np.random.Generator) -> int:
     return int(rng.integers(1, 2**31 - 1))
+
+
+def _rules_of(schedule: Schedule) -> Rules:
+    return make_rules(NEWTON, max_depth=schedule.max_depth, max_leaves=schedule.max_leaves)
+
+
+def _plan_of(loss: Loss, schedule: Schedule, most: int) -> Plan:
+    rules = _rules_of(schedule)
+    return Plan(
+        loss.number,
+        len(loss.slopes),
+        schedule.rounds,
+        schedule.patience,
+        schedule.rate,
+        schedule.subsample,
+        rules.max_leaves,
+        rules.max_depth,
+        schedule.max_features,
+        schedule.ridge,
+        schedule.least,
+        most,
+    )
+
+
+def _learning_of(table: BoostingTable, start: Array, rows: Any, left_out: Any) -> Learning:
+    size = len(table.y)
+    return Learning(
+        table.x,
+        table.y,
+        table.weight,
+        np.repeat(start[:, None], size, axis=1),
+        np.zeros(size),
+        np.zeros(size),
+        np.zeros(size, dtype=np.int64),
+        rows,
+        left_out,
+        np.empty_like(rows),
+        np.empty(size, dtype=np.int32),
+    )
+
+
+def _judges_of(table: BoostingTable, start: Array, left_out: Any) -> Judges:
+    now, kept = (np.zeros((len(start), len(left_out))) for _ in range(2))
+    seen = as_kernel_input(table.y[left_out]), as_kernel_input(table.weight_of(left_out))
+    return Judges(*seen, now, kept, np.zeros(len(left_out)))

@@ -12,15 +12,21 @@ from sklearn.utils.validation import has_fit_parameter
 
 from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.inference.trees.flat_trees import Trees, join_trees
-from posteriori.inference.trees.growing import bin_rows, class_sums, grow_tree, make_rules
+from posteriori.inference.trees.growing import (
+    bin_rows,
+    class_sums,
+    grow_one,
+    grower_of,
+    make_rules,
+)
 from posteriori.inference.trees.scores import CRITERIA, ERROR, GINI
 from posteriori.inference.trees.stumps import (
-    Stump,
     StumpColumns,
     count_columns,
     find_stump,
     find_stumps,
     sort_columns,
+    stump_trees,
 )
 from posteriori.numerics.types import Array, IntArray
 
@@ -130,22 +136,28 @@ class WeakTrees:
         if plain and max_bins is None:
             self._columns = sort_columns(rows.x, pool)
             return
-        self._binned = bin_rows(rows.x, n_levels, max_bins, rows.frequency, pool)
-        if plain and self._binned.codes.dtype == np.uint8:
-            self._columns = count_columns(rows.x, self._binned)
+        binned = bin_rows(rows.x, n_levels, max_bins, rows.frequency, pool)
+        if plain and binned.codes.dtype == np.uint8:
+            self._columns = count_columns(rows.x, binned)
+            return
+        sums = class_sums(rows.codes, np.ones(len(rows.x)))
+        self._grower = grower_of(binned, sums, self._rules, n_sums=len(rows.classes), weight=np.inf)
 
     def learn(self, weight: Array) -> Hypothesis:
         if self._columns is None:
             return self._grow(weight)
-        return _voter(find_stump(self._columns, *self._question(weight)))
+        return Hypothesis(*find_stump(self._columns, *self._question(weight)))
 
     def learn_several(self, weight: Array) -> list[Hypothesis]:
         """Return what is learned with these weights (N,), and the best of each other column if at hand."""
         if self._columns is None:
             return [self._grow(weight)]
-        return [_voter(stump) for stump in find_stumps(self._columns, *self._question(weight))]
+        found = find_stumps(self._columns, *self._question(weight))
+        return [Hypothesis(*one) for one in found]
 
-    def gather(self, members: Sequence[TreeMembers]) -> TreeMembers:
+    def gather(self, members: Sequence[Any]) -> TreeMembers:
+        if self._columns is not None:
+            return TreeMembers(*stump_trees(members, self._rows.x.shape[1]))
         trees = join_trees([member.trees for member in members])
         return TreeMembers(trees, np.concatenate([member.classes for member in members]))
 
@@ -153,27 +165,15 @@ class WeakTrees:
         return self._sign * weight, self._rules.criterion, self._pool
 
     def _grow(self, weight: Array) -> Hypothesis:
-        there = np.flatnonzero(weight).astype(np.int32)
-        grown = grow_tree(
-            self._binned,
-            class_sums(self._rows.codes, weight),
-            self._rules,
-            there,
-            n_sums=len(self._rows.classes),
-            pool=self._pool,
-        )
+        grown = grow_one(self._grower, weight)
         classes = grown.sums.argmax(axis=1)
-        all_there = len(there) == len(weight)
+        all_there = len(grown.rows) == len(weight)
         leaves = (
             grown.leaf_of_rows(len(weight))
             if all_there
             else grown.trees.find_leaves(self._rows.x)[:, 0]
         )
         return Hypothesis(TreeMembers(grown.trees, classes), classes[leaves])
-
-
-def _voter(stump: Stump) -> Hypothesis:
-    return Hypothesis(TreeMembers(stump.trees, stump.classes), stump.predicted)
 
 
 class EstimatorMembers(NamedTuple):

@@ -203,7 +203,8 @@ def _moved(places: IntArray, by: int) -> IntArray:
 def _as_stored(name: str, array: Any) -> Any:
     """Return an array in the type that it is kept in."""
     dtype = _DTYPES.get(name, _PLACE)
-    if dtype is _PLACE and np.size(array) and np.max(array) > np.iinfo(_PLACE).max:
+    fits = isinstance(array, np.ndarray) and array.dtype == dtype
+    if dtype is _PLACE and not fits and np.size(array) and np.max(array) > np.iinfo(_PLACE).max:
         raise ValueError(
             f"these trees have too many nodes or levels ({name} up to {np.max(array)}): "
             "grow fewer trees, or larger leaves"

@@ -9,10 +9,10 @@ import numpy as np
 
 from posteriori.inference.trees.bins import Bins, apply_bins, learn_bins
 from posteriori.inference.trees.flat_trees import Trees
-from posteriori.inference.trees.grower.growth import grow_packed, grow_sums
+from posteriori.inference.trees.grower.growth import grow_packed
 from posteriori.inference.trees.grower.keys import HALF, LOWER
+from posteriori.inference.trees.grower.many_trees import TreeGrower, new_trees, written_trees
 from posteriori.inference.trees.grower.nodes import (
-    COLUMN,
     LEFT,
     NODES,
     SLOT,
@@ -28,7 +28,7 @@ from posteriori.inference.trees.grower.nodes import (
     new_tree,
     write_tree,
 )
-from posteriori.inference.trees.grower.profiles import Profile, Sums, empty_profile
+from posteriori.inference.trees.grower.profiles import Sums, empty_profile
 from posteriori.inference.trees.grower.whole_sums import add_packed, pack_loss
 from posteriori.inference.trees.scores import NEWTON
 from posteriori.numerics.compilation import as_kernel_indices, as_kernel_input
@@ -42,14 +42,14 @@ __all__ = [
     "add_beside",
     "bin_rows",
     "class_sums",
+    "grow_one",
     "grow_tree",
+    "grower_of",
     "loss_sums",
     "make_rules",
     "moment_sums",
     "new_slots",
-    "new_trees",
     "two_class_sums",
-    "written_trees",
 ]
 
 #: From this many rows on, whole numbers are added up by several threads.
@@ -199,21 +199,18 @@ def grow_tree(
     binned: BinnedRows,
     sums: Sums,
     rules: Rules,
-    rows: Any,
     *,
     n_sums: int,
     seed: int = 1,
     pool: ThreadPoolExecutor | None = None,
 ) -> GrownTree:
-    """Return the tree that grows from some of the rows.
+    """Return the tree that grows from the rows whose weight is not 0.
 
     Parameters
     ----------
     binned : BinnedRows
     sums : Sums
     rules : Rules
-    rows : (n,) of int32
-        Which rows, in order; overwritten.
     n_sums : int
         K for classes, 3 for moments, 2 for a loss.
     seed : int
@@ -221,38 +218,52 @@ def grow_tree(
     pool : ThreadPoolExecutor, optional
         Of two threads or more.
     """
-    bins, table = binned.bins, binned.table
-    weight = sums.weight[rows].sum() if len(sums.weight) else np.inf
-    count = largest_tree(rules, len(rows), weight)
-    tree = new_tree(rows, count, len(bins.n_levels), seed)
-    profile = empty_profile(int(bins.sizes.max()), n_sums)
     if len(sums.packed):
-        of_nodes = _grow_packed(table, tree, sums, rules, profile, pool)
-    else:
-        of_nodes = np.empty((count, n_sums))
-        grow_sums(table, tree, sums, of_nodes, rules, profile)
-    return _as_grown(bins, table, tree, of_nodes[: tree.state[NODES]])
+        return _grow_packed(binned, sums, rules, seed, pool)
+    grower = grower_of(binned, sums, rules, n_sums=n_sums, weight=float(sums.weight.sum()))
+    return grow_one(grower, sums.weight, seed)
+
+
+def grower_of(
+    binned: BinnedRows, sums: Sums, rules: Rules, *, n_sums: int, weight: float
+) -> TreeGrower:
+    """Return room for trees of these rows, whose weights add up to so much at most."""
+    return TreeGrower(binned.bins, binned.table, sums, rules, n_sums=n_sums, weight=weight)
+
+
+def grow_one(grower: TreeGrower, weight: Array, seed: int = 1) -> GrownTree:
+    """Return the tree of some weights (N,)."""
+    found = grower.grow(weight[None], np.array([seed]))
+    return _as_grown(grower.room, found.trees, found.sums)
+
+
+def _as_grown(tree: Tree, trees: Trees, sums: Array) -> GrownTree:
+    nodes = tree.nodes[: len(sums)]
+    gain = np.where(nodes[:, LEFT] >= 0, tree.gain[: len(sums)], 0.0)
+    start, stop = nodes[:, START].copy(), nodes[:, STOP].copy()
+    return GrownTree(trees, sums, gain, tree.rows[: stop[0]], start, stop)
 
 
 def _grow_packed(
-    table: Table,
-    tree: Tree,
-    sums: Sums,
-    rules: Rules,
-    profile: Profile,
-    pool: ThreadPoolExecutor | None,
-) -> Array:
-    """Grow a tree over whole numbers; return the sums of its nodes, (M, 2)."""
-    slots = new_slots(len(tree.nodes) if rules.criterion == NEWTON else 0, table)
-    units = sums.slope_unit, sums.curvature_unit
-    given = table, tree, sums.packed, slots, *units, rules
-    room = profile.places, profile.keys, profile.goes_left
-    most, added = MANY_ROWS if pool is not None else len(tree.rows), False
-    while grow_packed(*given, *room, most, added):
+    binned: BinnedRows, sums: Sums, rules: Rules, seed: int, pool: ThreadPoolExecutor | None
+) -> GrownTree:
+    """Grow a tree over whole numbers, whose sums threads divide."""
+    bins, table, size = binned.bins, binned.table, len(sums.packed)
+    rows = np.arange(size, dtype=np.int32)
+    count = largest_tree(rules, size, sums.weight.sum() if len(sums.weight) else np.inf)
+    tree = new_tree(rows, count, len(bins.n_levels), seed)
+    slots = new_slots(count if rules.criterion == NEWTON else 0, table)
+    units, room = (sums.slope_unit, sums.curvature_unit), empty_profile(int(bins.sizes.max()), 0)
+    given = table, tree, sums.packed, slots, *units, rules, room.places, room.keys, room.goes_left
+    most, added = MANY_ROWS if pool is not None else size, False
+    while grow_packed(*given, most, added):
         add_beside(table, tree, slots, sums.packed, pool)
         added = True
-    whole = tree.nodes[:, WHOLE]
-    return np.stack([(whole & LOWER) * units[1], (whole >> HALF) * units[0]], axis=1)
+    written = new_trees(1, count, count // 2 * int(bins.n_levels.max(initial=0)), bins)
+    write_tree(table, tree, 0, 0, written)
+    whole = tree.nodes[: tree.state[NODES], WHOLE]
+    of_nodes = np.stack([(whole & LOWER) * units[1], (whole >> HALF) * units[0]], axis=1)
+    return _as_grown(tree, written_trees(written, 1), of_nodes)
 
 
 def new_slots(nodes: int, table: Table) -> IntArray:
@@ -273,40 +284,3 @@ def add_beside(
     ]
     run_beside(add_packed, jobs, pool)
     slot += other
-
-
-def _as_grown(bins: Bins, table: Table, tree: Tree, sums: Array) -> GrownTree:
-    nodes = tree.nodes[: len(sums)]
-    inner = nodes[:, LEFT] >= 0
-    written = new_trees(1, len(nodes), int(bins.n_levels[nodes[inner, COLUMN]].sum()), bins)
-    write_tree(table, tree, 0, 0, written)
-    trees = written_trees(written, 1)
-    gain = np.where(inner, tree.gain[: len(nodes)], 0.0)
-    return GrownTree(trees, sums, gain, tree.rows, nodes[:, START], nodes[:, STOP])
-
-
-def written_trees(arrays: tuple[Any, ...], count: int) -> Trees:
-    """Return the first trees of arrays from :func:`new_trees`; the rest of these is let go."""
-    *of_nodes, levels, n_levels, roots = arrays
-    size = int(roots[count])
-    column, threshold, left, right, missing_left, subset = (a[:size].copy() for a in of_nodes)
-    marks = int(np.where(subset >= 0, subset + n_levels[column], 0).max(initial=0))
-    return Trees(
-        column,
-        threshold,
-        left,
-        right,
-        missing_left,
-        subset,
-        levels[:marks].copy(),
-        n_levels,
-        roots[:count],
-    )
-
-
-def new_trees(trees: int, nodes: int, marks: int, bins: Bins) -> tuple[Any, ...]:
-    """Return the arrays of so many :class:`Trees`, to write to; ``roots`` has an end, too."""
-    column, left, right, subset = (np.empty(nodes, dtype=np.int32) for _ in range(4))
-    missing_left, levels = (np.empty(size, dtype=np.bool_) for size in (nodes, marks))
-    roots, threshold = np.zeros(trees + 1, dtype=np.int64), np.empty(nodes)
-    return column, threshold, left, right, missing_left, subset, levels, bins.n_levels, roots

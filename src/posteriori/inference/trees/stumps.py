@@ -14,6 +14,7 @@ row, columns of many keep their rows in order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -28,7 +29,15 @@ from posteriori.inference.trees.stump_cuts import find_cuts
 from posteriori.numerics.threads import run_beside
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Stump", "StumpColumns", "find_stump", "count_columns", "find_stumps", "sort_columns"]
+__all__ = [
+    "Stump",
+    "StumpColumns",
+    "count_columns",
+    "find_stump",
+    "find_stumps",
+    "sort_columns",
+    "stump_trees",
+]
 
 #: From this many entries on, columns are divided among threads.
 _MANY_ENTRIES = 200_000
@@ -86,17 +95,34 @@ class Stump(NamedTuple):
 
     Attributes
     ----------
-    trees : Trees
-        As a tree: the root, the left and the right leaf.
-    classes : (M,)
-        The class of each node, 0 or 1.
-    predicted : (N,)
-        The class that each row is given.
+    column : int
+        −1 without a cut.
+    threshold : float
+    missing_left : bool
+    classes : tuple of int
+        The class of the root, and of the leaf on either side: 0 or 1.
     """
 
-    trees: Trees
-    classes: IntArray
-    predicted: Any
+    column: int
+    threshold: float
+    missing_left: bool
+    classes: tuple[int, ...]
+
+
+def stump_trees(stumps: Sequence[Stump], n_columns: int) -> tuple[Trees, IntArray]:
+    """Return stumps as trees, root before leaves, with the class of each node (M,)."""
+    sizes = np.array([len(stump.classes) for stump in stumps])
+    roots = np.cumsum(sizes) - sizes
+    cut = roots[sizes > 1]
+    column, left, right, subset = np.full((4, sizes.sum()), -1, dtype=np.int32)
+    threshold, missing_left = np.full(sizes.sum(), np.nan), np.zeros(sizes.sum(), dtype=np.bool_)
+    column[roots] = [stump.column for stump in stumps]
+    threshold[roots] = [stump.threshold for stump in stumps]
+    missing_left[roots] = [stump.missing_left for stump in stumps]
+    left[cut], right[cut] = cut + 1, cut + 2
+    levels, none = np.zeros(0, dtype=np.bool_), np.zeros(n_columns, dtype=np.int64)
+    trees = Trees(column, threshold, left, right, missing_left, subset, levels, none, roots)
+    return trees, np.concatenate([stump.classes for stump in stumps])
 
 
 def count_columns(x: Array, binned: BinnedRows) -> StumpColumns:
@@ -142,8 +168,8 @@ def find_stump(
     signed: Array,
     criterion: int,
     pool: ThreadPoolExecutor | None = None,
-) -> Stump:
-    """Return the cut that is best for the weights; ties go to the first.
+) -> tuple[Stump, Any]:
+    """Return the cut that is best for the weights, and the classes that it gives rows; ties go to the first.
 
     Parameters
     ----------
@@ -167,7 +193,7 @@ def find_stumps(
     signed: Array,
     criterion: int,
     pool: ThreadPoolExecutor | None = None,
-) -> list[Stump]:
+) -> list[tuple[Stump, Any]]:
     """Return the best cut of each column, the best of all first; as :func:`find_stump`."""
     found = _find_all(columns, signed, criterion, pool)
     best = _first_best(found.scores)
@@ -206,36 +232,17 @@ def _first_best(scores: Array) -> int:
     return best
 
 
-def _as_stump(columns: StumpColumns, signed: Array, found: _Cuts, j: int) -> Stump:
+def _as_stump(columns: StumpColumns, signed: Array, found: _Cuts, j: int) -> tuple[Stump, Any]:
     cut, missing_left = int(found.cuts[j]), bool(found.missing_left[j])
-    total, (n, d) = float(signed.sum()), columns.x.shape
+    total = float(signed.sum())
     if cut < 0:
         label = int(total > 0.0)
-        trees = _tree(d, [-1], [np.nan], [False])
-        return Stump(trees, np.array([label]), np.full(n, label, dtype=np.int8))
+        return Stump(-1, np.nan, False, (label,)), np.full(len(signed), label, dtype=np.int8)
     goes_left = columns.left_rows(j, cut, missing_left)
     if not columns.gaps[j]:  # what will be missing goes to the heavier side
         weight = np.abs(signed)
         missing_left = bool(2.0 * (weight @ goes_left) >= weight.sum())
     left = float(signed @ goes_left)
     labels = int(total > 0.0), int(left > 0.0), int(total - left > 0.0)
-    threshold = [columns.threshold(j, cut), np.nan, np.nan]
-    trees = _tree(d, [j, -1, -1], threshold, [missing_left, False, False])
     predicted = np.where(goes_left, np.int8(labels[1]), np.int8(labels[2]))
-    return Stump(trees, np.array(labels), predicted)
-
-
-def _tree(d: int, column: list[int], threshold: list[float], missing_left: list[bool]) -> Trees:
-    inner = np.array(column) >= 0
-    none = np.full(len(column), -1)
-    return Trees(
-        np.array(column),
-        np.array(threshold),
-        np.where(inner, 1, -1),
-        np.where(inner, 2, -1),
-        np.array(missing_left),
-        none,
-        np.zeros(0, dtype=np.bool_),
-        np.zeros(d, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-    )
+    return Stump(j, columns.threshold(j, cut), missing_left, labels), predicted

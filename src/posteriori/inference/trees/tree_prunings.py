@@ -72,9 +72,8 @@ def sum_prunings(
     growing = make_rules(
         rules.criterion, rules.prior, max_depth=max_depth, min_weight=0.0, min_gain=-np.inf
     )
-    rows = np.arange(len(x), dtype=np.int32)
     binned = BinnedRows(columns.bins, codes)
-    grown = grow_tree(binned, sums, growing, rows, n_sums=n_sums, pool=pool)
+    grown = grow_tree(binned, sums, growing, n_sums=n_sums, pool=pool)
     log_leaf = np.empty(len(grown.sums))
     _score_nodes(rules.criterion, rules.prior, grown.sums, log_leaf)
     log_share = _log_shares(columns, codes, grown, rules, max_depth, log_leaf)

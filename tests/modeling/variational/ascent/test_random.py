@@ -121,7 +121,6 @@ def approximate(world: World, sweeps: int) -> Any:
     )
 
 
-@hypothesis.settings(max_examples=20)
 @hypothesis.given(worlds())
 def test_the_bound_by_three_routes(world: World) -> None:
     post = approximate(world, 4)
@@ -133,7 +132,6 @@ def test_the_bound_by_three_routes(world: World) -> None:
     assert abs(found.value - float(post.log_evidence)) < 5.0 * found.error + 1e-9
 
 
-@hypothesis.settings(max_examples=20)
 @hypothesis.given(worlds())
 def test_no_update_lowers_the_bound(world: World) -> None:
     for result in approximate(world, 1)._solved.results:

@@ -31,7 +31,7 @@ from posteriori.inference.trees.grower.nodes import (
     note_split,
     split_rows,
 )
-from posteriori.inference.trees.grower.profiles import Profile, Sums, profile_column, sum_node
+from posteriori.inference.trees.grower.profiles import Profile, profile_column, sum_node
 from posteriori.inference.trees.grower.splits import NOTHING, best_division
 from posteriori.inference.trees.grower.whole_sums import (
     add_packed,
@@ -50,12 +50,19 @@ __all__ = ["grow_packed", "grow_sums"]
 # -- over sums -----------------------------------------------------------------------------------
 
 
-@kernel(allocates=False)
+@kernel(called="kernels")
 def grow_sums(
-    table: Table, tree: Tree, sums: Sums, of_nodes: Any, rules: Rules, profile: Profile
+    table: Table,
+    tree: Tree,
+    codes: Any,
+    y: Any,
+    weight: Any,
+    of_nodes: Any,
+    rules: Rules,
+    profile: Profile,
 ) -> None:
     """Grow a tree, with the sums (M, S) of its nodes."""
-    codes, y, weight, state, nodes = sums.codes, sums.y, sums.weight, tree.state, tree.nodes
+    state, nodes = tree.state, tree.nodes
     begin_tree(tree)
     sum_node(codes, y, weight, tree.rows, of_nodes[0])
     while True:
@@ -65,18 +72,33 @@ def grow_sums(
         node = next_leaf(nodes, tree.gain, state, rules.max_leaves)
         if node < 0:
             return
-        j = nodes[node, COLUMN]
-        size, levels = table.first_cell[j + 1] - table.first_cell[j] - 1, table.n_levels[j]
-        length = 0
-        if levels > 0:
-            rows = tree.rows[nodes[node, START] : nodes[node, STOP]]
-            length = profile_column(table.bins, j, size, rows, codes, y, weight, profile)
-            length = best_division(rules, profile, length, size, of_nodes[node], levels)[0]
-        mark_left(nodes[node], profile.places, length, size, levels, profile.goes_left)
+        _mark_split(table, tree, codes, y, weight, of_nodes[node], rules, profile, node)
         split_rows(table.bins, tree, profile.goes_left, node, rules)
         for leaf in range(state[NODES] - 2, state[NODES]):
             rows = tree.rows[nodes[leaf, START] : nodes[leaf, STOP]]
             sum_node(codes, y, weight, rows, of_nodes[leaf])
+
+
+@kernel(called="kernels")
+def _mark_split(
+    table: Table,
+    tree: Tree,
+    codes: Any,
+    y: Any,
+    weight: Any,
+    total: Any,
+    rules: Rules,
+    profile: Profile,
+    node: int,
+) -> None:
+    """Mark the bins that go left; the order of levels is found anew, as other columns came after it."""
+    nodes, j, length = tree.nodes, tree.nodes[node, COLUMN], 0
+    size, levels = table.first_cell[j + 1] - table.first_cell[j] - 1, table.n_levels[j]
+    if levels > 0:
+        rows = tree.rows[nodes[node, START] : nodes[node, STOP]]
+        length = profile_column(table.bins, j, size, rows, codes, y, weight, profile)
+        length = best_division(rules, profile, length, size, total, levels)[0]
+    mark_left(nodes[node], profile.places, length, size, levels, profile.goes_left)
 
 
 @kernel(called="kernels")

@@ -11,10 +11,12 @@ from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [
+    "COLUMN",
     "CUT",
     "LEFT",
     "NODES",
     "PRIME",
+    "RANDOM",
     "SIBLING",
     "SLOT",
     "START",

@@ -29,6 +29,12 @@ __all__ = [
 # Places in the sums of sides.
 GAPS, LEFT_SIDE, RIGHT_SIDE = range(3)
 
+# A word has 2⁶ bits; the remainder by 67 tells which one is set, where it is one alone.
+_WORD, _IN_WORD, _ONE, _POWERS = 6, 63, np.uint64(1), np.uint64(67)
+#: The places of bits by these remainders.
+_PLACES = np.zeros(67, dtype=np.int64)
+_PLACES[[2**i % 67 for i in range(64)]] = np.arange(64)
+
 
 class Sums(NamedTuple):
     """What is added up over rows.
@@ -71,8 +77,8 @@ class Profile(NamedTuple):
         The bins that do.
     counted : (B, S)
         Sums of all bins, 0 between calls.
-    seen : (B,)
-        Whether rows lie in a bin, False between calls.
+    marks : (B / 64,)
+        Bins that rows lie in as bits of whole numbers, 0 between calls.
     """
 
     places: IntArray
@@ -81,7 +87,7 @@ class Profile(NamedTuple):
     sides: Array
     goes_left: Any
     counted: Array
-    seen: Any
+    marks: Any
 
 
 def empty_profile(bins: int, sums: int) -> Profile:
@@ -94,7 +100,7 @@ def empty_profile(bins: int, sums: int) -> Profile:
         np.empty((3, sums)),
         np.empty(longest, dtype=np.bool_),
         np.zeros((longest, sums)),
-        np.zeros(longest, dtype=np.bool_),
+        np.zeros((bins >> _WORD) + 1, dtype=np.uint64),
     )
 
 
@@ -124,14 +130,14 @@ def profile_column(
     bins: Any, j: int, size: int, rows: Any, codes: Any, y: Any, weight: Any, profile: Profile
 ) -> int:
     """List column j of ``size`` bins with its sums; return how many bins rows lie in."""
-    counted, seen = profile.counted, profile.seen
+    counted, marks = profile.counted, profile.marks
     if sorts_faster(len(rows), size):
         fill_keys(bins, j, rows, profile.keys)
         sort_keys(profile.keys, len(rows))
         return _list_sorted(profile, rows, codes, y, weight, size)
     for i in range(len(rows)):
         b = bins[rows[i], j]
-        seen[b] = True
+        marks[b >> _WORD] |= _ONE << np.uint64(b & _IN_WORD)
         add_row(codes, y, weight, rows[i], counted[b])
     return _list_counted(profile, size)
 
@@ -139,18 +145,23 @@ def profile_column(
 @kernel(called="kernels")
 def _list_counted(profile: Profile, size: int) -> int:
     """List the bins that hold something, and empty them."""
-    counted, seen, gaps, length = profile.counted, profile.seen, profile.sides[GAPS], 0
-    for b in range(size):
-        if seen[b]:
+    counted, marks, gaps, length = profile.counted, profile.marks, profile.sides[GAPS], 0
+    for s in range(len(gaps)):
+        gaps[s] = counted[size, s]
+        counted[size, s] = 0.0
+    marks[size >> _WORD] &= ~(_ONE << np.uint64(size & _IN_WORD))
+    for w in range((size >> _WORD) + 1):
+        left = marks[w]
+        marks[w] = 0
+        while left != 0:
+            rest = left & (left - _ONE)
+            b = (w << _WORD) + _PLACES[(left ^ rest) % _POWERS]
             profile.places[length] = b
             for s in range(len(gaps)):
                 profile.sums[length, s] = counted[b, s]
                 counted[b, s] = 0.0
             length += 1
-    seen[: size + 1] = False
-    for s in range(len(gaps)):
-        gaps[s] = counted[size, s]
-        counted[size, s] = 0.0
+            left = rest
     return length
 
 
