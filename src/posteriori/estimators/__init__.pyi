@@ -1,4 +1,7 @@
-from posteriori.estimators.approximate_posterior import ApproximatePosterior as ApproximatePosterior
+from posteriori.estimators.approximate_posterior import (
+    ApproximatePosterior as ApproximatePosterior,
+    DrawsItsPosterior as DrawsItsPosterior,
+)
 from posteriori.estimators.contract import (
     Accounts as Accounts,
     AddsUp as AddsUp,

@@ -2,8 +2,8 @@
 
 An estimator states one method, ``_approximate_belief``: the belief that it has learned, with its draws and the
 true density by which they are weighed, or draws of the posterior
-(:mod:`posteriori.inference.weighing.approximate_beliefs`). None says that the posterior is exact; words say why
-nothing can be weighed, and what is known nevertheless.
+(:mod:`posteriori.inference.weighing.approximate_beliefs`); or words that say why nothing can be weighed. What it
+needs of the rows of its fit it keeps as ``_learned_from``, which files leave out.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.inference.weighing.approximate_beliefs import (
     ApproximateBelief,
+    WeighedDraws,
     cautions_of,
-    check_belief,
     weigh_belief,
 )
 from posteriori.inference.weighing.parameter_intervals import (
@@ -25,16 +25,16 @@ from posteriori.inference.weighing.parameter_intervals import (
 )
 from posteriori.inference.weighing.reliability import Reliability, in_words, read_draws
 from posteriori.numerics.random import as_generator
-from posteriori.numerics.types import Seed
+from posteriori.numerics.types import Array, Seed
 
-__all__ = ["ApproximatePosterior"]
+__all__ = ["ApproximatePosterior", "DrawsItsPosterior"]
 
 
 class ApproximatePosterior:
     """Gives an estimator :meth:`reliability`, ``cautions`` and :meth:`parameter_intervals`."""
 
-    def _approximate_belief(self) -> ApproximateBelief | str | None:
-        """Return the belief, None of an exact one, or words that say why it cannot be weighed."""
+    def _approximate_belief(self) -> ApproximateBelief | str:
+        """Return the belief, or words that say why it cannot be weighed."""
         raise NotImplementedError
 
     def reliability(self, draws: int = 1000, *, rng: Seed = None) -> Reliability:
@@ -56,14 +56,14 @@ class ApproximatePosterior:
             what was found.
         """
         size = read_draws(draws)
-        check_is_fitted(self)
+        self._require_posterior()
+        if self._is_exact():
+            return Reliability()
         belief = self._approximate_belief()
-        if belief is None:
-            found = Reliability()
-        elif isinstance(belief, str):
+        if isinstance(belief, str):
             found = Reliability(unchecked=belief)
         else:
-            found = check_belief(belief, size, as_generator(rng))
+            found = weigh_belief(belief, size, as_generator(rng)).reliability
         self._checked = (self._what_was_learned(), found)
         return found
 
@@ -71,13 +71,13 @@ class ApproximatePosterior:
     def cautions(self) -> tuple[str, ...]:
         """What not to trust: as :meth:`reliability` found, or as is known of what was cut apart."""
         check_is_fitted(self)
+        if self._what_was_learned() is None or self._is_exact():
+            return ()
         checked = vars(self).get("_checked")
         if checked is not None and checked[0] == self._what_was_learned():
             return cautions_of(checked[1])
         belief = self._approximate_belief()
-        if isinstance(belief, str):
-            return (f"not checked: {belief}",)
-        return () if belief is None else tuple(in_words(belief.too_narrow()))
+        return (belief,) if isinstance(belief, str) else tuple(in_words(belief.too_narrow()))
 
     def parameter_intervals(
         self, mass: float = 0.9, *, draws: int = 1000, rng: Seed = None
@@ -97,12 +97,14 @@ class ApproximatePosterior:
         ParameterIntervals
             ``lower``, ``median`` and ``upper`` by name, and ``cautions`` where they could not be corrected.
         """
-        size = read_draws(draws)
-        check_is_fitted(self)
+        return intervals_by_draws(self._weigh(read_draws(draws), rng), mass)
+
+    def _weigh(self, size: int, rng: Seed) -> WeighedDraws:
+        self._require_posterior()
         belief = self._approximate_belief()
-        if belief is None or isinstance(belief, str):
-            raise TypeError(f"{type(self).__name__} has no draws of its parameters; see posterior_")
-        return intervals_by_draws(weigh_belief(belief, size, as_generator(rng)), mass)
+        if isinstance(belief, str):
+            raise TypeError(f"parameters of {type(self).__name__} cannot be drawn: {belief}")
+        return weigh_belief(belief, size, as_generator(rng))
 
     @cached_property
     def _checked(self) -> tuple[Any, Reliability] | None:
@@ -111,12 +113,54 @@ class ApproximatePosterior:
 
     @cached_property
     def _learned_from(self) -> Any:
-        """The rows of the last fit, which files leave out as well."""
+        """The rows of the last fit."""
         raise TypeError(
-            f"{type(self).__name__} was read from a file, which has not kept its rows: fit it again to check it"
+            f"{type(self).__name__} was read from a file, which does not keep rows: fit it again to check it"
         )
+
+    def _is_exact(self) -> bool:
+        """Tell whether the posterior is no approximation."""
+        return bool(self.log_evidence_.kind == "exact")  # type: ignore[attr-defined]
 
     def _what_was_learned(self) -> Any:
         """Return the evidence and the fingerprint of the data, by which one fit is told from another."""
         evidence = getattr(self, "log_evidence_", None)
         return None if evidence is None else (float(evidence), evidence.fingerprint)
+
+    def _require_posterior(self) -> None:
+        check_is_fitted(self)
+        if self._what_was_learned() is None:
+            raise TypeError(
+                f"{type(self).__name__} has estimates with these parameters, and no posterior to check"
+            )
+
+
+class DrawsItsPosterior(ApproximatePosterior):
+    """Gives an estimator :meth:`draw_posterior` as well."""
+
+    def draw_posterior(self, size: int = 1000, rng: Seed = None) -> dict[str, Array]:
+        """Draw parameters from the posterior.
+
+        Assignments and parameters are drawn by turns from many starts, which are draws of what is believed;
+        where rows count fractions or have gaps that this does not allow for, draws of the belief are
+        drawn again by their weights.
+
+        Parameters
+        ----------
+        size : int
+            At least 100.
+        rng : Generator, int or None
+
+        Returns
+        -------
+        dict from the name of a parameter to its draws, (S, ...)
+            Components have the names of those that were fitted.
+        """
+        generator = as_generator(rng)
+        drawn = self._weigh(read_draws(size), generator)
+        chosen = generator.choice(
+            len(drawn.weights), size=size, p=drawn.weights / drawn.weights.sum()
+        )
+        if (drawn.weights == drawn.weights[0]).all():
+            chosen = generator.permutation(len(drawn.weights))[:size]
+        return {name: values[chosen] for name, values in drawn.values.items()}

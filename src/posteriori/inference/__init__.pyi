@@ -99,8 +99,8 @@ from posteriori.inference.weighing.approximate_beliefs import (
     ApproximateBelief as ApproximateBelief,
     BeliefDraws as BeliefDraws,
     DrawsPosterior as DrawsPosterior,
+    PosteriorDraws as PosteriorDraws,
     StatesDensity as StatesDensity,
-    check_belief as check_belief,
     weigh_belief as weigh_belief,
 )
 from posteriori.inference.weighing.parameter_intervals import (

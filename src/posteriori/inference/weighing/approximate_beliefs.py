@@ -33,9 +33,10 @@ __all__ = [
     "ApproximateBelief",
     "BeliefDraws",
     "DrawsPosterior",
+    "PosteriorDraws",
     "StatesDensity",
     "WeighedDraws",
-    "check_belief",
+    "cautions_of",
     "weigh_belief",
 ]
 
@@ -54,10 +55,27 @@ class BeliefDraws(NamedTuple):
     values : mapping from the name of an unknown to its draws (S, *shape)
     log_density : (S,)
         ln q of each, by the measure of ``log_joint``; not needed where the posterior is drawn from.
+    inner : object
+        What ``log_joint`` needs beside: the same draws in coordinates of its own.
     """
 
     values: Mapping[str, Array]
     log_density: Array | None = None
+    inner: Any = None
+
+
+class PosteriorDraws(NamedTuple):
+    """Draws of a posterior by several chains.
+
+    Attributes
+    ----------
+    values : mapping from the name of an unknown to its draws (C, T, *shape)
+    cautions : tuple of str
+        What intervals by these draws depend on.
+    """
+
+    values: Mapping[str, Array]
+    cautions: tuple[str, ...] = ()
 
 
 class ApproximateBelief(Protocol):
@@ -73,15 +91,15 @@ class ApproximateBelief(Protocol):
 class StatesDensity(ApproximateBelief, Protocol):
     """Has the true density of its unknowns, all that is hidden beside them summed out."""
 
-    def log_joint(self, values: Mapping[str, Array]) -> Array:
+    def log_joint(self, drawn: BeliefDraws) -> Array:
         """Return ln p(X, θ) of all draws, (S,); -inf where one is impossible."""
 
 
 class DrawsPosterior(ApproximateBelief, Protocol):
     """Has draws of the posterior itself: C chains that begin at draws of the belief."""
 
-    def draw_posterior(self, size: int, rng: np.random.Generator) -> Mapping[str, Array]:
-        """Return draws (C, T, *shape) of each unknown with C T >= size, T >= 4."""
+    def draw_posterior(self, size: int, rng: np.random.Generator) -> PosteriorDraws:
+        """Return T >= 4 draws of each of C chains, C T >= size."""
 
 
 class WeighedDraws(NamedTuple):
@@ -103,11 +121,6 @@ class WeighedDraws(NamedTuple):
     cautions: tuple[str, ...]
 
 
-def check_belief(belief: ApproximateBelief, size: int, rng: np.random.Generator) -> Reliability:
-    """Tell how far a belief is off, by draws of the posterior or by weighing its own."""
-    return weigh_belief(belief, size, rng).reliability
-
-
 def weigh_belief(belief: ApproximateBelief, size: int, rng: np.random.Generator) -> WeighedDraws:
     """Return draws of the posterior, or weighted ones of the belief, and what they find."""
     if _has(belief, "draw_posterior"):
@@ -116,7 +129,7 @@ def weigh_belief(belief: ApproximateBelief, size: int, rng: np.random.Generator)
     if not _has(belief, "log_joint") or own.log_density is None:
         raise TypeError(f"{type(belief).__name__} has neither log_joint nor draw_posterior")
     with np.errstate(all="ignore"):
-        log_ratios = belief.log_joint(own.values) - own.log_density
+        log_ratios = belief.log_joint(own) - own.log_density
     log_ratios = np.where(np.isfinite(log_ratios), log_ratios, -np.inf)
     if not np.isfinite(log_ratios).any():
         raise ValueError("no draw of the belief is possible under the model")
@@ -140,7 +153,7 @@ def weigh_belief(belief: ApproximateBelief, size: int, rng: np.random.Generator)
 
 def _by_posterior(belief: Any, size: int, rng: np.random.Generator) -> WeighedDraws:
     """Compare draws of the posterior with those of the belief."""
-    chains = belief.draw_posterior(size, rng)
+    chains, cautions = belief.draw_posterior(size, rng)
     believed = belief.draw_belief(max(size, 1000), rng).values
     values = {name: x.reshape(-1, *x.shape[2:]) for name, x in chains.items()}
     weights = np.full(len(next(iter(values.values()))), 1.0)
@@ -153,7 +166,7 @@ def _by_posterior(belief: Any, size: int, rng: np.random.Generator) -> WeighedDr
         draws=len(weights),
     )
     said = f"draws of {', '.join(apart)} have not met: intervals are as far as they came"
-    return WeighedDraws(values, weights, found, (said,) if apart else ())
+    return WeighedDraws(values, weights, found, (*cautions, *((said,) if apart else ())))
 
 
 def _deviation(believed: Array, found: Array, weights: Array) -> Any:

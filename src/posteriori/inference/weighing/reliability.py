@@ -22,6 +22,7 @@ from posteriori.numerics.types import Array
 
 __all__ = [
     "LARGEST_SHAPE",
+    "OVERLAP",
     "Deviation",
     "Reliability",
     "deviation_of_numbers",
@@ -34,6 +35,10 @@ __all__ = [
 
 #: Above this k̂ weighted means do not settle, however many draws there are.
 LARGEST_SHAPE = 0.7
+
+#: Mean probability that a member is not in its most probable class, from which on classes overlap, and what is
+#: learned of them as if all were in theirs is too sure.
+OVERLAP = 0.01
 
 #: Draws below which the tail of the weights is too short to tell anything.
 _FEWEST = 100
