@@ -27,15 +27,32 @@ from posteriori.inference.weighing.reliability import Reliability, in_words, rea
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
-__all__ = ["ApproximatePosterior", "DrawsItsPosterior"]
+__all__ = ["KEPT_NUMBERS", "ApproximatePosterior", "DrawsItsPosterior"]
+
+#: Tables of more numbers are not kept for a check of what was learned from them by a normal approximation,
+#: which is the better the more rows there are.
+KEPT_NUMBERS = 1_000_000
+
+#: What is known of a posterior by the kind of its evidence, where its draws are not weighed.
+_WORDS = {
+    "type-II": "parameters that were chosen by their evidence are held for certain: with few rows intervals are "
+    "too narrow",
+    "bound": "beliefs about unknowns that depend on one another were cut apart: intervals may be too narrow",
+    "laplace": "what was integrated over is taken for normal around its mode: with few rows intervals may be off",
+    "ep": "the posterior is taken for normal, with moments that were matched: intervals may be off",
+    "bethe": "beliefs of neighbours agree, and no more than neighbours were looked at: intervals may be off",
+    "quadrature": "integrals are sums over nodes: intervals are as good as these are dense",
+    "estimate": "evidence is an estimate by draws",
+    "prequential": "evidence is that of one row after another",
+}
 
 
 class ApproximatePosterior:
     """Gives an estimator :meth:`reliability`, ``cautions`` and :meth:`parameter_intervals`."""
 
     def _approximate_belief(self) -> ApproximateBelief | str:
-        """Return the belief, or words that say why it cannot be weighed."""
-        raise NotImplementedError
+        """Return the belief, or words: by default what the kind of evidence tells of it."""
+        return _WORDS[self.log_evidence_.kind]  # type: ignore[attr-defined]
 
     def reliability(self, draws: int = 1000, *, rng: Seed = None) -> Reliability:
         """Tell how far to trust the posterior.
