@@ -2,14 +2,14 @@
 
 An estimator states one method, ``_approximate_belief``: the belief that it has learned, with its draws and the
 true density by which they are weighed, or draws of the posterior
-(:mod:`posteriori.inference.weighing.approximate_beliefs`); or words that say why nothing can be weighed. What it
+(:mod:`posteriori.inference.weighing.approximate_beliefs`); or :class:`Unweighed`, which says why nothing is. What it
 needs of the rows of its fit it keeps as ``_learned_from``, which files leave out.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,7 +27,7 @@ from posteriori.inference.weighing.reliability import Reliability, in_words, rea
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
-__all__ = ["KEPT_NUMBERS", "ApproximatePosterior", "DrawsItsPosterior"]
+__all__ = ["KEPT_NUMBERS", "ApproximatePosterior", "DrawsItsPosterior", "Unweighed"]
 
 #: Tables of more numbers are not kept for a check of what was learned from them by a normal approximation,
 #: which is the better the more rows there are.
@@ -35,24 +35,40 @@ KEPT_NUMBERS = 1_000_000
 
 #: What is known of a posterior by the kind of its evidence, where its draws are not weighed.
 _WORDS = {
-    "type-II": "parameters that were chosen by their evidence are held for certain: with few rows intervals are "
-    "too narrow",
+    "type-II": "what the data have chosen, by evidence or by their range, is held for certain: with few rows intervals "
+    "are too narrow",
     "bound": "beliefs about unknowns that depend on one another were cut apart: intervals may be too narrow",
-    "laplace": "what was integrated over is taken for normal around its mode: with few rows intervals may be off",
+    "laplace": "the posterior is taken for normal around its mode: with few rows intervals may be off",
     "ep": "the posterior is taken for normal, with moments that were matched: intervals may be off",
-    "bethe": "beliefs of neighbours agree, and no more than neighbours were looked at: intervals may be off",
-    "quadrature": "integrals are sums over nodes: intervals are as good as these are dense",
-    "estimate": "evidence is an estimate by draws",
-    "prequential": "evidence is that of one row after another",
 }
+
+
+class Unweighed(NamedTuple):
+    """Says of a posterior that is not weighed why, and what is known of it nevertheless.
+
+    Attributes
+    ----------
+    reason : str
+    cautions : tuple of str
+        Nothing where intervals hold by experience.
+    """
+
+    reason: str
+    cautions: tuple[str, ...] = ()
+
+    @classmethod
+    def of_kind(cls, kind: str) -> Unweighed:
+        """Return what the kind of evidence tells."""
+        words = _WORDS.get(kind, "")
+        return cls(words or f"the evidence is of kind {kind!r}", (words,) if words else ())
 
 
 class ApproximatePosterior:
     """Gives an estimator :meth:`reliability`, ``cautions`` and :meth:`parameter_intervals`."""
 
-    def _approximate_belief(self) -> ApproximateBelief | str:
+    def _approximate_belief(self) -> ApproximateBelief | Unweighed:
         """Return the belief, or words: by default what the kind of evidence tells of it."""
-        return _WORDS[self.log_evidence_.kind]  # type: ignore[attr-defined]
+        return Unweighed.of_kind(self.log_evidence_.kind)  # type: ignore[attr-defined]
 
     def reliability(self, draws: int = 1000, *, rng: Seed = None) -> Reliability:
         """Tell how far to trust the posterior.
@@ -77,11 +93,12 @@ class ApproximatePosterior:
         if self._is_exact():
             return Reliability()
         belief = self._approximate_belief()
-        if isinstance(belief, str):
-            found = Reliability(unchecked=belief)
+        if isinstance(belief, Unweighed):
+            found = Reliability(unchecked=belief.reason)
         else:
             found = weigh_belief(belief, size, as_generator(rng)).reliability
-        self._checked = (self._what_was_learned(), found)
+        if not found.unchecked:
+            self._checked = (self._what_was_learned(), found)
         return found
 
     @property
@@ -94,7 +111,9 @@ class ApproximatePosterior:
         if checked is not None and checked[0] == self._what_was_learned():
             return cautions_of(checked[1])
         belief = self._approximate_belief()
-        return (belief,) if isinstance(belief, str) else tuple(in_words(belief.too_narrow()))
+        if isinstance(belief, Unweighed):
+            return belief.cautions
+        return tuple(in_words(belief.too_narrow()))
 
     def parameter_intervals(
         self, mass: float = 0.9, *, draws: int = 1000, rng: Seed = None
@@ -119,8 +138,8 @@ class ApproximatePosterior:
     def _weigh(self, size: int, rng: Seed) -> WeighedDraws:
         self._require_posterior()
         belief = self._approximate_belief()
-        if isinstance(belief, str):
-            raise TypeError(f"parameters of {type(self).__name__} cannot be drawn: {belief}")
+        if isinstance(belief, Unweighed):
+            raise TypeError(f"parameters of {type(self).__name__} are not drawn: {belief.reason}")
         return weigh_belief(belief, size, as_generator(rng))
 
     @cached_property

@@ -19,7 +19,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.estimators.approximate_posterior import KEPT_NUMBERS, ApproximatePosterior
+from posteriori.estimators.approximate_posterior import (
+    KEPT_NUMBERS,
+    ApproximatePosterior,
+    Unweighed,
+)
 from posteriori.estimators.estimator_rows import check_grouped_inputs
 from posteriori.estimators.group_columns import GroupColumns, GroupEffects, effects_of
 from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint, check_parameters
@@ -207,9 +211,10 @@ class LinearPredictorEstimator(ApproximatePosterior, BaseEstimator):
             )
         return self
 
-    def _approximate_belief(self) -> ApproximateBelief | str:
+    def _approximate_belief(self) -> ApproximateBelief | Unweighed:
         if self._learned_from is None or self._learned_from[1] is None:
-            return f"{super()._approximate_belief()} (groups, wide and very long tables are not weighed)"
+            known = Unweighed.of_kind(self.log_evidence_.kind)
+            return known._replace(reason="groups, wide tables and very long ones are not weighed")
         rows, (mean, precision) = self._learned_from
         design, targets, times = self._standardized(rows.x), self._targets_of(rows), rows.frequency
 

@@ -201,6 +201,4 @@ def _has(belief: Any, name: str) -> TypeGuard[Any]:
 
 def cautions_of(found: Reliability) -> tuple[str, ...]:
     """Return what a check has found, as cautions."""
-    if found.unchecked:
-        return (found.verdict,)
     return tuple(in_words(found.too_narrow, found.shifted))
