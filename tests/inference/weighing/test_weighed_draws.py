@@ -96,7 +96,9 @@ def test_masses_are_checked(mass):
 
 
 def test_the_print_names_places_and_cautions():
-    some = WeighedDraws({"x": np.arange(20.0).reshape(2, 10)}, np.full(2, 0.5), Reliability(), ("!",))
+    some = WeighedDraws(
+        {"x": np.arange(20.0).reshape(2, 10)}, np.full(2, 0.5), Reliability(), ("!",)
+    )
     said = repr(intervals_by_draws(some, 0.5))
     assert "x[7]" in said
     assert "x: 2 more" in said
