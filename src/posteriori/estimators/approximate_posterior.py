@@ -133,9 +133,9 @@ class ApproximatePosterior:
         ParameterIntervals
             ``lower``, ``median`` and ``upper`` by name, and ``cautions`` where they could not be corrected.
         """
-        return intervals_by_draws(self._weigh(read_draws(draws), rng), mass)
+        return intervals_by_draws(self._weigh_belief(read_draws(draws), rng), mass)
 
-    def _weigh(self, size: int, rng: Seed) -> WeighedDraws:
+    def _weigh_belief(self, size: int, rng: Seed) -> WeighedDraws:
         self._require_posterior()
         belief = self._approximate_belief()
         if isinstance(belief, Unweighed):
@@ -193,7 +193,7 @@ class DrawsItsPosterior(ApproximatePosterior):
             Components have the names of those that were fitted.
         """
         generator = as_generator(rng)
-        drawn = self._weigh(read_draws(size), generator)
+        drawn = self._weigh_belief(read_draws(size), generator)
         chosen = generator.choice(
             len(drawn.weights), size=size, p=drawn.weights / drawn.weights.sum()
         )

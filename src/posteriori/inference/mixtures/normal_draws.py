@@ -6,7 +6,7 @@ r"""Parameters of normal components, drawn from their normal–Wishart beliefs g
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,9 +62,8 @@ class NormalDraws(NamedTuple):
         flat = sums.reshape(-1, sums.shape[-1])
         every = NormalPrior(*(np.concatenate([part] * chains) for part in self.prior))
         belief = learn_belief(unpack_sums(flat, "full", np.eye(d)), every)
-        drawn = NormalWishart(belief.means, belief.strength, belief.dof, belief.scale).sample(
-            rng=rng
-        )
+        beliefs = NormalWishart(belief.means, belief.strength, belief.dof, belief.scale)
+        drawn: Any = beliefs.sample(rng=rng)  # means and precisions
         roots = np.linalg.cholesky(drawn.precision)
         white = triangular_inverse(roots)
         height = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1) - 0.5 * d * LOG_2PI

@@ -206,11 +206,10 @@ def join_reliabilities(found: list[Reliability]) -> Reliability:
         min(one.effective_size for one in found),
         min(one.draws for one in found),
         unknowns,
-        *(
-            tuple(name for one in found for name in getattr(one, key))
-            for key in ("weighed", "held", "too_narrow", "shifted")
-        ),
-        "; ".join(one.unchecked for one in found if one.unchecked),
+        weighed=tuple(name for one in found for name in one.weighed),
+        held=tuple(name for one in found for name in one.held),
+        too_narrow=tuple(name for one in found for name in one.too_narrow),
+        shifted=tuple(name for one in found for name in one.shifted),
     )
 
 

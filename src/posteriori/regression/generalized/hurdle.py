@@ -145,12 +145,12 @@ class HurdleRegression(ApproximatePosterior, RegressorMixin, BaseEstimator):
         return self
 
     def _approximate_belief(self) -> ApproximateBelief | Unweighed:
-        parts = {"occurrence": self.occurrence_, "excess": self.excess_}
-        found = {name: part._approximate_belief() for name, part in parts.items()}
-        for one in found.values():
-            if isinstance(one, Unweighed):
-                return one
-        return JoinedBeliefs(found)
+        found: Any = {
+            "occurrence": self.occurrence_._approximate_belief(),
+            "excess": self.excess_._approximate_belief(),
+        }
+        unweighed = [one for one in found.values() if isinstance(one, Unweighed)]
+        return unweighed[0] if unweighed else JoinedBeliefs(found)
 
     def predict_dist(self, X: Any) -> ZeroOrCounts:
         """Return the predictive distribution of each row's count."""

@@ -59,10 +59,10 @@ class MemberDraws(NamedTuple):
 
 def _named(drawn: Any, layout: Any) -> dict[str, Array]:
     """Return drawn parameters by name, moved back to where the data are."""
-    one = layout.vectors
-    if not isinstance(drawn, tuple):
+    one, names = layout.vectors, getattr(drawn, "_fields", None)
+    if names is None:
         return {"components": drawn[:, 0] if one else drawn}
-    named = {name: np.asarray(part) for name, part in drawn._asdict().items()}
+    named = {name: np.asarray(part) for name, part in zip(names, drawn, strict=True)}
     named["mean"] = named["mean"] + layout.shift
     return {name: part[:, 0] if one else part for name, part in named.items()}
 
