@@ -1,4 +1,4 @@
-r"""How far to trust an approximate posterior: its draws, weighed by the model, and what they find.
+r"""What draws of the posterior, or weighted draws of a belief, find about the belief.
 
 With weights w of draws of the belief, the posterior has the mean m = Σ w x and the variance
 v = Σ w (x − m)². An unknown has shifted by (m − mean believed)/√v, and its spread is believed in at
@@ -18,18 +18,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.modeling.contract.engine import Result
-from posteriori.modeling.contract.solved import Solved
-from posteriori.modeling.posterior.weighing import Moments, Weighed, weigh
-from posteriori.numerics.calculus.pareto_smoothing import smooth_weights
-from posteriori.numerics.progress import Progress
-from posteriori.numerics.random import as_generator
-from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.types import Array
 
-__all__ = ["Deviation", "Reliability", "check_reliability"]
+__all__ = [
+    "LARGEST_SHAPE",
+    "OVERLAP",
+    "Deviation",
+    "Reliability",
+    "deviation_of_numbers",
+    "deviation_of_states",
+    "in_words",
+    "join_reliabilities",
+    "judge_deviations",
+    "read_draws",
+]
 
 #: Above this k̂ weighted means do not settle, however many draws there are.
 LARGEST_SHAPE = 0.7
+
+#: Mean probability that a member is not in its most probable class, from which on classes overlap, and what is
+#: learned of them as if all were in theirs is too sure.
+OVERLAP = 0.01
 
 #: Draws below which the tail of the weights is too short to tell anything.
 _FEWEST = 100
@@ -83,7 +92,8 @@ class Reliability:
     Attributes
     ----------
     khat : float
-        Pareto k̂ of the weights: below 0.7 they can be trusted. -inf where all are equal.
+        Pareto k̂ of the weights: below 0.7 they can be trusted. -inf where all are equal, and where
+        draws are those of the posterior itself.
     effective_size : float
         1/Σ w²: how many draws of the posterior the weighted ones are worth.
     draws : int
@@ -94,6 +104,8 @@ class Reliability:
         Unknowns of which only the best value was sought: they keep it.
     too_narrow, shifted : tuple of str
         Unknowns whose intervals are too narrow, and whose locations are off.
+    unchecked : str
+        Why nothing could be weighed, if so.
     """
 
     khat: float = -math.inf
@@ -104,10 +116,13 @@ class Reliability:
     held: tuple[str, ...] = ()
     too_narrow: tuple[str, ...] = ()
     shifted: tuple[str, ...] = ()
+    unchecked: str = ""
 
     @property
     def verdict(self) -> str:
         """The finding in words."""
+        if self.unchecked:
+            return f"not checked: {self.unchecked}"
         if not self.draws:
             return "exact: nothing to check"
         words = in_words(self.too_narrow, self.shifted)
@@ -120,11 +135,11 @@ class Reliability:
         if not self.draws:
             return f"Reliability: {self.verdict}"
         inner = [name for name in self.unknowns if name not in self.weighed]
+        drawn = f"effective size {self.effective_size:.0f} of {self.draws} draws"
         lines = [
             f"Reliability: {self.verdict}",
-            f"  k̂ = {self.khat:.2f}, effective size {self.effective_size:.0f} of {self.draws} draws",
-            f"  weighed: {', '.join(self.weighed)}"
-            + (f"; exact given these: {', '.join(inner)}" if inner else ""),
+            f"  k̂ = {self.khat:.2f}, {drawn}" if self.weighed else f"  {drawn} of the posterior",
+            *([_weighed_words(self.weighed, inner)] if self.weighed else []),
             *([f"  held at their best values: {', '.join(self.held)}"] if self.held else []),
             *_table(self.unknowns),
         ]
@@ -138,23 +153,8 @@ def in_words(too_narrow: Iterable[str], shifted: Iterable[str] = ()) -> list[str
     return [*found, *([f"locations of {moved} are off"] if moved else [])]
 
 
-def check_reliability(solved: Solved, draws: Any, rng: Seed) -> Reliability:
-    """Weigh draws of all approximate blocks of a posterior."""
-    size = _read_size(draws)
-    generator = as_generator(rng)
-    if solved.is_merged:
-        raise TypeError(
-            "a merged posterior has no data to weigh its draws by: check those that were merged"
-        )
-    found = []
-    for result in solved.results:
-        checked = _check_block(result, solved, size, generator)
-        if checked is not None:
-            found.append(checked)
-    return _together(found)
-
-
-def _read_size(draws: Any) -> int:
+def read_draws(draws: Any) -> int:
+    """Return a number of draws that can be weighed."""
     try:
         size = operator.index(draws)
     except TypeError:
@@ -164,38 +164,38 @@ def _read_size(draws: Any) -> int:
     return size
 
 
-def _check_block(
-    result: Result, solved: Solved, size: int, rng: np.random.Generator
-) -> Reliability | None:
-    weighable = result.weighable()
-    if weighable is None or not weighable.apart or solved.inside is None:
-        return None
-    progress = Progress(None, kept="the draws so far")
-    weighed = weigh(weighable, solved.inside, size, rng, progress)
-    log_weights, shapes = smooth_weights(weighed.log_ratios[:, None])
-    weights = np.exp(log_weights[:, 0])
-    deviations = _deviations(weighed, weights)
-    unknowns = {name: deviations[name] for name in weighable.group.names if name in deviations}
-    khat, effective = float(shapes[0]), 1.0 / float(weights @ weights)
-    noise = max(1.0 / effective - 1.0 / len(weights), 0.0) ** 0.5
+def judge_deviations(
+    unknowns: Mapping[str, Deviation],
+    *,
+    khat: float,
+    effective_size: float,
+    draws: int,
+    weighed: tuple[str, ...] = (),
+    held: tuple[str, ...] = (),
+) -> Reliability:
+    """Name the unknowns that are off by more than the noise of the draws.
+
+    Parameters
+    ----------
+    unknowns : mapping to Deviation
+    khat, effective_size, draws
+        Of the weights: k̂, 1/Σ w², and how many there are.
+    weighed, held : tuple of str
+        As of :class:`Reliability`. Nothing is weighed where draws are those of the posterior.
+    """
+    noise = max(1.0 / effective_size - (1.0 / draws if weighed else 0.0), 0.0) ** 0.5
     noise = noise if khat <= LARGEST_SHAPE else 0.0  # weights that miss the tails find too little
     narrow = [name for name, d in unknowns.items() if _is_narrow(d, noise)]
     if khat > LARGEST_SHAPE and not narrow:
-        narrow = [name for name in unknowns if name in weighed.draws]
+        narrow = [name for name in unknowns if name in weighed]
+    moved = [name for name, d in unknowns.items() if _is_shifted(d, noise)]
     return Reliability(
-        khat,
-        effective,
-        len(weights),
-        unknowns,
-        tuple(weighed.draws),
-        tuple(weighable.points),
-        tuple(narrow),
-        tuple(name for name, d in unknowns.items() if _is_shifted(d, noise)),
+        khat, effective_size, draws, unknowns, weighed, held, tuple(narrow), tuple(moved)
     )
 
 
-def _together(found: list[Reliability]) -> Reliability:
-    """Return the worst of several blocks, which are independent of one another."""
+def join_reliabilities(found: list[Reliability]) -> Reliability:
+    """Return the worst of several parts, which are independent of one another."""
     if not found:
         return Reliability()
     unknowns: dict[str, Deviation] = {}
@@ -206,11 +206,26 @@ def _together(found: list[Reliability]) -> Reliability:
         min(one.effective_size for one in found),
         min(one.draws for one in found),
         unknowns,
-        *(
-            tuple(name for one in found for name in getattr(one, key))
-            for key in ("weighed", "held", "too_narrow", "shifted")
-        ),
+        weighed=tuple(name for one in found for name in one.weighed),
+        held=tuple(name for one in found for name in one.held),
+        too_narrow=tuple(name for one in found for name in one.too_narrow),
+        shifted=tuple(name for one in found for name in one.shifted),
     )
+
+
+def deviation_of_states(believed: Array, found: Array) -> Deviation:
+    """Compare probabilities (M, K) of discrete members."""
+    return Deviation(np.abs(found - believed).max(axis=-1))
+
+
+def deviation_of_numbers(believed: tuple[Array, Array], found: tuple[Array, Array]) -> Deviation:
+    """Compare means and variances (M,); what has no width, or does not tell it, agrees."""
+    width = np.sqrt(found[1])
+    told = np.isfinite(believed[1]) & np.isfinite(width) & (width > 0.0) & (believed[1] > 0.0)
+    scale = np.where(told, width, 1.0)
+    shifts = np.where(told, (found[0] - believed[0]) / scale, 0.0)
+    ratios = np.where(told, np.sqrt(np.where(told, believed[1], 1.0)) / scale, 1.0)
+    return Deviation(shifts, ratios)
 
 
 def _is_narrow(deviation: Deviation, noise: float) -> bool:
@@ -227,53 +242,9 @@ def _is_shifted(deviation: Deviation, noise: float) -> bool:
     return abs(deviation.shift) > _SHIFTED + margin
 
 
-# -- deviations ------------------------------------------------------------------------------
-
-
-def _deviations(weighed: Weighed, weights: Array) -> dict[str, Deviation]:
-    """Return how far all unknowns are off."""
-    found = {}
-    for name, draws in weighed.draws.items():
-        x = draws.reshape(len(draws), -1)
-        if name in weighed.states:
-            x = (x[..., None] == np.arange(weighed.states[name])).astype(np.float64)
-            found[name] = _of_states(x.mean(axis=0), np.tensordot(weights, x, axes=1))
-        else:
-            mean = weights @ x
-            found[name] = _of_numbers(
-                (x.mean(axis=0), x.var(axis=0)), (mean, weights @ (x - mean) ** 2)
-            )
-    for name, believed in weighed.believed.items():
-        found[name] = _of_others(believed, [g.get(name) for g in weighed.given], weights)
-    return found
-
-
-def _of_others(believed: Moments, given: list[Moments | None], weights: Array) -> Deviation:
-    """Compare a belief with a mixture over the draws."""
-    kept = [(w, m) for w, m in zip(weights, given, strict=True) if m is not None]
-    share = np.array([w for w, _ in kept])
-    means = np.array([m.mean for _, m in kept])
-    mean = np.tensordot(share, means, axes=1)
-    if believed.variance is None:
-        return _of_states(believed.mean, mean)
-    inner = np.array([m.variance for _, m in kept])
-    return _of_numbers(
-        (believed.mean, believed.variance), (mean, share @ (inner + (means - mean) ** 2))
-    )
-
-
-def _of_states(believed: Array, found: Array) -> Deviation:
-    return Deviation(np.abs(found - believed).max(axis=-1))
-
-
-def _of_numbers(believed: tuple[Array, Array], found: tuple[Array, Array]) -> Deviation:
-    """Compare moments; what has no width, or does not tell it, agrees."""
-    width = np.sqrt(found[1])
-    told = np.isfinite(believed[1]) & np.isfinite(width) & (width > 0.0) & (believed[1] > 0.0)
-    scale = np.where(told, width, 1.0)
-    shifts = np.where(told, (found[0] - believed[0]) / scale, 0.0)
-    ratios = np.where(told, np.sqrt(np.where(told, believed[1], 1.0)) / scale, 1.0)
-    return Deviation(shifts, ratios)
+def _weighed_words(weighed: tuple[str, ...], inner: list[str]) -> str:
+    exact = f"; exact given these: {', '.join(inner)}" if inner else ""
+    return f"  weighed: {', '.join(weighed)}{exact}"
 
 
 def _table(unknowns: Mapping[str, Deviation]) -> list[str]:
