@@ -157,6 +157,14 @@ class Result(ABC):
         """Return unknowns whose intervals are known to be too narrow, by what was cut apart."""
         return ()
 
+    def cautions(self) -> list[str]:
+        """Return what else is not to be trusted, in words."""
+        return []
+
+    def remarks(self) -> list[str]:
+        """Return what was done beside the method of the block, in words."""
+        return []
+
     def used_classes(self) -> dict[str, tuple[int, int]]:
         """Return how many states of each index of unknown parameters are used, of how many."""
         return {}

@@ -428,10 +428,11 @@ class Posterior:
     @property
     def cautions(self) -> list[str]:
         """What not to trust: as :meth:`reliability` found, or as is known of what was cut apart."""
-        checked = self._checked
+        results, checked = self._solved.results, self._checked
+        others = [text for result in results for text in result.cautions()]
         if checked is not None:
-            return questions.in_words(checked.too_narrow, checked.shifted)
-        return questions.in_words(n for r in self._solved.results for n in r.too_narrow())
+            return [*questions.in_words(checked.too_narrow, checked.shifted), *others]
+        return [*questions.in_words(n for r in results for n in r.too_narrow()), *others]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write marginals and evidence to a file, whole or not at all.

@@ -25,7 +25,7 @@ from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.numerics.types import Array
 
-__all__ = ["find_too_narrow"]
+__all__ = ["find_too_narrow", "is_cut_from_states"]
 
 #: Hidden numbers for each row of a spread, below which they are determined by many rows each.
 _FEW_ROWS = 0.5
@@ -33,6 +33,8 @@ _FEW_ROWS = 0.5
 _UNCERTAIN = 0.25
 #: Mean probability that a member is not in its most probable class, from which on these overlap.
 _OVERLAP = 0.01
+#: The same, up to which states are certain: all that depends on them is as it were given them.
+_CERTAIN = 0.001
 
 Marginal = Callable[[str], Any]
 
@@ -40,19 +42,31 @@ Marginal = Callable[[str], Any]
 def find_too_narrow(approximation: Approximation, marginal: Marginal) -> tuple[str, ...]:
     """Return the unknowns whose intervals are too narrow, in the order of the model."""
     bound, factors = approximation.bound, approximation.written
-    owner = {name: group for group in approximation.structure.groups for name in group}
     found: set[str] = set()
     for factor in factors:
         if factor.family in GAUSSIAN:
             found |= set(_multipliers(factor, bound))
             found |= set(_hidden_spreads(factor, bound, marginal))
-        found |= {
-            name
-            for name, states in _chosen_by_states(factor, bound)
-            if owner[name] != owner[states] and _overlap(marginal(states)) > _OVERLAP
-        }
+    for name, states in _cut_apart(approximation):
+        if _overlap(marginal(states)) > _OVERLAP:
+            found.add(name)
     free = found - approximation.options.form.keys()
     return tuple(name for name in approximation.names if name in free)
+
+
+def is_cut_from_states(approximation: Approximation, marginal: Marginal) -> bool:
+    """Tell whether unknowns are believed in apart from states that are not certain."""
+    states = {chooser for _, chooser in _cut_apart(approximation)}
+    return any(_overlap(marginal(name)) > _CERTAIN for name in states)
+
+
+def _cut_apart(approximation: Approximation) -> Iterator[tuple[str, str]]:
+    """Yield unknowns and the states that choose them, where they are believed in apart."""
+    owner = {name: group for group in approximation.structure.groups for name in group}
+    for factor in approximation.written:
+        for name, states in _chosen_by_states(factor, approximation.bound):
+            if owner[name] != owner[states]:
+                yield name, states
 
 
 def _multipliers(factor: BoundFactor, bound: Bound) -> Iterator[str]:
