@@ -32,7 +32,7 @@ _FEW_ROWS = 0.5
 #: Share of expected squares that is uncertainty, from which on a spread is too sure.
 _UNCERTAIN = 0.25
 #: Mean probability that a member is not in its most probable class, from which on these overlap.
-_OVERLAP = 0.01
+_OVERLAP = 0.004
 #: The same, up to which states are certain: all that depends on them is as it were given them.
 _CERTAIN = 0.001
 

@@ -81,8 +81,10 @@ class VariationalResult(Result):
 
         It is what draws tell, or the belief.
         """
-        corrected = self.correction
-        return self.believed(name) if corrected is None else corrected.marginal(name)
+        if name in self.corrected():
+            assert self.correction is not None
+            return self.correction.marginal(name)
+        return self.believed(name)
 
     def believed(self, name: str) -> Any:
         """Return the belief about a variable, as the ascent found it."""
@@ -91,22 +93,27 @@ class VariationalResult(Result):
     @cached_property
     def correction(self) -> Correction | None:
         """Draws of a small block whose beliefs are too sure, from the first question for a marginal on."""
+        if self.informed is not self:
+            return self.informed.correction
         found = self.approximation
-        if self.informed is not self or not can_correct(found):
-            return None
-        if not is_cut_from_states(found, self.believed):
+        if not can_correct(found) or not is_cut_from_states(found, self.believed):
             return None
         return correct(found, self.problem)
 
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Any]:
-        """Draw all variables, (size, *shape) each: joint within a group, independent between."""
+        """Draw all variables, (size, *shape) each: joint within a group, independent between.
+
+        What draws of the exact posterior answer for is joint.
+        """
         generator = as_generator(rng)
-        if self.correction is not None:
-            return self.correction.sample(self.names, size, generator)
+        known = self.corrected()
+        drawn = {} if self.correction is None else self.correction.sample(known, size, generator)
         found: dict[str, Any] = {}
         for node in self.problem.nodes:
-            found |= node.draw(size, generator)
-        return {name: self.approximation.restored(name, found[name]) for name in self.names}
+            if not set(node.names) <= set(known):
+                found |= node.draw(size, generator)
+        restored = self.approximation.restored
+        return {n: drawn[n] if n in drawn else restored(n, found[n]) for n in self.names}
 
     def most_likely(self) -> dict[str, Any]:
         """Return the highest point of the belief of each group."""
@@ -148,7 +155,7 @@ class VariationalResult(Result):
     def joint(self, solved: Solved, names: Sequence[str]) -> MvNormal:
         """Return the joint belief of normal variables of one group, put one after another."""
         mean, cov = self.joint_moments(names)
-        if self.correction is not None:
+        if self.correction is not None and set(names) <= set(self.corrected()):
             mean, cov = self.correction.joint_moments(names)
         return MvNormal(mean, cov=cov)
 
@@ -223,12 +230,19 @@ class VariationalResult(Result):
         """Return what draws could not tell."""
         return [] if self.correction is None else self.correction.cautions
 
-    def remarks(self) -> list[str]:
-        """Return what draws were used for."""
+    def corrected(self) -> tuple[str, ...]:
+        """Return unknowns that draws answer for: those with all their members."""
         if self.correction is None:
-            return []
-        unknowns = ", ".join(name for name in self.correction.walks.memory if name in self.names)
-        return [f"{unknowns}: corrected by {self.correction.walks.size} draws of the posterior"]
+            return ()
+        layouts, informed = self.approximation.bound.layouts, self.informed.approximation.bound.layouts
+        return tuple(
+            n for n in self.names if n in informed and layouts[n].shape == informed[n].shape
+        )
+
+    @property
+    def n_draws(self) -> int:  # type: ignore[override]
+        """Draws of the correction."""
+        return 0 if self.correction is None else self.correction.walks.size
 
     def used_classes(self) -> dict[str, tuple[int, int]]:
         """Return how many states of each index of unknown parameters are used, and how many it has.
