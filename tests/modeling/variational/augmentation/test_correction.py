@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from posteriori import Bernoulli, Categorical, Chain, Dirichlet, Gamma, Model, MvNormal, Normal
+from posteriori import Bernoulli, Beta, Categorical, Dirichlet, Gamma, Model, MvNormal, Normal
 from posteriori import Wishart, take
 
 PRIOR_VARIANCE, SHAPE, RATE, CONCENTRATION = 4.0, 3.0, 2.0, 2.0
@@ -108,6 +108,7 @@ CASES = {
     "apart": ([-1.0, 1.5], True),
     "apart, precisions unknown": ([-1.0, 1.5], False),
 }
+UNKNOWN = [name for name, (_, known) in CASES.items() if not known]
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -117,7 +118,7 @@ def case(request):
     post = model.infer(y=Y, **ASCENT)
     fitted = model.infer(y=Y, algorithm="vmp").z.probabilities
     allowed = agrees_best(fitted) if means[0] == means[1] else lambda z: True
-    return post, Enumerated(means, known=known, allowed=allowed), known
+    return post, Enumerated(means, known=known, allowed=allowed)
 
 
 def assert_close(mean, std, ends, exact, cdf):
@@ -129,28 +130,88 @@ def assert_close(mean, std, ends, exact, cdf):
 
 @pytest.mark.parametrize("k", [0, 1])
 def test_means_are_those_of_all_assignments(case, k):
-    post, exact, _ = case
+    post, exact = case
     ends = post.mu.quantile(np.array([[0.05], [0.5], [0.95]]))[:, k]
     moments = exact.mean_and_std(k)
     assert_close(post.mu.mean[k], post.mu.std[k], ends, moments, lambda x: exact.cdf_of_mean(k, x))
 
 
+@pytest.mark.parametrize("case", UNKNOWN, indirect=True)
 @pytest.mark.parametrize("k", [0, 1])
 def test_precisions_are_those_of_all_assignments(case, k):
-    post, exact, known = case
-    if known:
-        return
+    post, exact = case
     ends = post.tau.quantile(np.array([[0.05], [0.5], [0.95]]))[:, k]
     moments = exact.mean_and_std_of_precision(k)
-    cdf = lambda x: exact.cdf_of_precision(k, x)  # noqa: E731
-    assert_close(post.tau.mean[k], post.tau.std[k], ends, moments, cdf)
+    assert_close(
+        post.tau.mean[k], post.tau.std[k], ends, moments, lambda x: exact.cdf_of_precision(k, x)
+    )
 
 
 def test_weights_and_states_are_those_of_all_assignments(case):
-    post, exact, _ = case
+    post, exact = case
     draws = post.w.sample(20_000, rng=0)[:, 0]
     ends = np.quantile(draws, [0.05, 0.5, 0.95])
     moments = exact.mean_and_std_of_weight(0)
-    cdf = lambda x: exact.cdf_of_weight(0, x)  # noqa: E731
-    assert_close(post.w.mean[0], post.w.std[0], ends, moments, cdf)
+    assert_close(
+        post.w.mean[0], post.w.std[0], ends, moments, lambda x: exact.cdf_of_weight(0, x)
+    )
     assert post.z.probabilities[:, 1] == pytest.approx(exact.probabilities(), abs=0.09)
+
+
+def test_vectors_of_one_number_with_wishart_precisions_are_numbers_with_gamma_precisions():
+    """Wishart(ν, 1 × 1 scale s) is Gamma(ν/2, rate 1/(2s))."""
+    m = Model()
+    m.w = Dirichlet(np.full(2, CONCENTRATION))
+    m.mu = MvNormal([[-1.0], [1.5]], cov=[[PRIOR_VARIANCE]])
+    m.L = Wishart(2 * SHAPE, [[0.5 / RATE]]).iid(2)
+    m.z = Categorical(m.w, labels=("low", "high")).iid("n")
+    m.y = MvNormal(take(m.mu, m.z), precision=take(m.L, m.z))
+    post = m.infer(y=Y[:, None], **ASCENT)
+    exact = Enumerated([-1.0, 1.5], known=False)
+    for k in range(2):
+        mean, std = exact.mean_and_std(k)
+        assert post.mu.mean[k, 0] == pytest.approx(mean, abs=0.18 * std)
+        assert post.mu.std[k, 0] == pytest.approx(std, rel=0.13)
+        mean, std = exact.mean_and_std_of_precision(k)
+        assert post.L.mean[k, 0, 0] == pytest.approx(mean, abs=0.18 * std)
+        assert post.L.std[k, 0, 0] == pytest.approx(std, rel=0.13)
+    drawn = post.sample(500, rng=0)
+    assert set(np.unique(drawn["z"])) == {"low", "high"}
+    share = (drawn["z"] == "high").mean(axis=0)
+    assert share == pytest.approx(exact.probabilities(), abs=0.12)
+
+
+def test_draws_are_joint():
+    """Where class 1 has a row more than expected, its weight is larger: beliefs apart do not know it."""
+    post = mixture([-1.0, 1.5], known=True).infer(y=Y, **ASCENT)
+    exact = Enumerated([-1.0, 1.5], known=True)
+    drawn = post.sample(6000, rng=1)
+    sizes = exact.z.sum(axis=1)
+    weight = exact.concentration[:, 1] / exact.concentration.sum(axis=1)
+    joint = exact.weights @ (sizes * weight)
+    apart = (exact.weights @ sizes) * (exact.weights @ weight)
+    assert joint - apart > 0.15
+    counts = drawn["z"].sum(axis=1)
+    found = np.mean(counts * drawn["w"][:, 1]) - counts.mean() * drawn["w"][:, 1].mean()
+    assert found == pytest.approx(joint - apart, rel=0.25)
+
+
+def test_coins_below_coins():
+    """Bernoulli states, two observed coins each, against all assignments."""
+    m = Model()
+    m.share = Beta(2, 2)
+    m.p = Beta([1.0, 2.0], [2.0, 1.0])
+    m.z = Bernoulli(m.share).iid("n")
+    m.x = Bernoulli(take(m.p, m.z)).iid(2)
+    x = np.array([[0, 0], [0, 1], [1, 1], [1, 1], [0, 0], [1, 0]])
+    post = m.infer(x=x, **ASCENT)
+    logs, inside = [], []
+    for z in map(np.array, itertools.product((0, 1), repeat=len(x))):
+        share = np.array([2 + z.sum(), 2 + np.sum(1 - z)])
+        ones = np.array([1.0, 2.0]) + [x[z == k].sum() for k in (0, 1)]
+        zeros = np.array([2.0, 1.0]) + [np.sum(1 - x[z == k]) for k in (0, 1)]
+        logs.append(special.betaln(*share) + special.betaln(ones, zeros).sum())
+        inside.append((share[0] / share.sum(), *(ones / (ones + zeros)), *z))
+    exact = np.exp(logs - special.logsumexp(logs)) @ np.array(inside)
+    assert [post.share.mean, *post.p.mean] == pytest.approx(exact[:3], abs=0.04)
+    assert post.z.probability == pytest.approx(exact[3:], abs=0.06)

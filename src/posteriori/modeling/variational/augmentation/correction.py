@@ -16,6 +16,7 @@ import numpy as np
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
+from posteriori.modeling.binding.labelled import count_of
 from posteriori.modeling.forms.averages import average_first
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem
@@ -25,12 +26,14 @@ from posteriori.modeling.variational.augmentation.namings import (
     find_alike,
 )
 from posteriori.modeling.variational.augmentation.wandering import FORGOTTEN, Walks, wander
+from posteriori.modeling.variational.densities.monomials import axes_of
+from posteriori.modeling.variational.nodes.state_chain import chained_names
 from posteriori.numerics.types import Array
 
 __all__ = ["Correction", "can_correct", "correct"]
 
 #: Numbers of the largest table up to which a block is small, and of all walks together.
-_SMALL, _NUMBERS = 5000, 150_000
+_SMALL, _NUMBERS = 2500, 75_000
 
 #: Walks at most and at least.
 _MOST_WALKS, _FEWEST_WALKS = 100, 32
@@ -46,16 +49,22 @@ _SEED = 20_000
 
 
 def can_correct(approximation: Approximation) -> bool:
-    """Tell whether a block is small, has classes, and gives all its unknowns values to walk on.
+    """Tell whether a block is small, and has classes whose rows do not follow one another.
 
     Factors are left alone: their posterior is the same in all directions. So is what a user asked to
     be believed in apart.
     """
     options, structure = approximation.options, approximation.structure
     asked = options.asks_for_approximation or options.algorithm or options.batch_size
-    factors = structure.bilinears or structure.systems or "factors" in structure.exchangeable.values()
-    is_small = approximation.largest <= _SMALL
-    return bool(structure.exchangeable) and is_small and not asked and not factors
+    kinds = set(structure.exchangeable.values())
+    chained = chained_names(approximation.monomials, approximation.bound.layouts)
+    suits = kinds == {"classes"} and not structure.systems and not chained
+    return suits and not asked and _cells(approximation) <= _SMALL
+
+
+def _cells(approximation: Approximation) -> int:
+    """Return how many numbers the largest table has that rows and classes span."""
+    return max(count_of(axes_of(monomial)) for monomial in approximation.monomials)
 
 
 def correct(approximation: Approximation, fitted: Problem) -> Correction | None:
@@ -65,7 +74,7 @@ def correct(approximation: Approximation, fitted: Problem) -> Correction | None:
     namings = _find_namings(approximation, fitted)
     if namings is None:
         return None
-    walks = int(np.clip(_NUMBERS / approximation.largest, _FEWEST_WALKS, _MOST_WALKS))
+    walks = int(np.clip(_NUMBERS / _cells(approximation), _FEWEST_WALKS, _MOST_WALKS))
     try:
         with np.errstate(all="ignore"):
             found = wander(approximation, fitted, namings, walks, np.random.default_rng(_SEED))

@@ -122,27 +122,36 @@ class _Walk:
         """Take some sweeps, and return where they led."""
         draws: dict[str, list[Array]] = {}
         conditionals: dict[str, list[Any]] = {}
-        refused: dict[str, list[Array]] = {name: [] for name in self.namings}
+        refused: dict[str, list[float]] = {name: [] for name in self.namings}
         at = set(np.linspace(0, sweeps - 1, _KEPT).round().astype(int).tolist())
         for sweep in range(sweeps):
             self.problem.reduce()
             for node in (*self.problem.shared, *self.problem.local):
-                before = {name: node.centre(name) for name in node.names if name in self.namings}
-                self.problem.update(node)
-                if sweep in at:
-                    for name in node.names:
-                        conditionals.setdefault(name, []).append(node.conditional(name))
-                drawn = node.wander(self.rng)
-                for name, old in before.items():
-                    kept = self.namings[name].are_kept(drawn[name])
-                    refused[name].append(~kept)
-                    drawn[name] = self._replace(node, name, kept, old)
+                drawn = self._draw(node, conditionals if sweep in at else None, refused)
                 for name, values in drawn.items():
                     draws.setdefault(name, []).append(values)
         whole = {name: _whole(name, parts) for name, parts in draws.items()}
         memory = {name: _memory(whole[name]) for name in whole if name in self.shared}
-        shares = {name: float(np.mean(parts)) for name, parts in refused.items()}
-        return Walks(whole, conditionals, memory, shares)
+        return Walks(whole, conditionals, memory, {n: float(np.mean(r)) for n, r in refused.items()})
+
+    def _draw(
+        self,
+        node: Node,
+        conditionals: dict[str, list[Any]] | None,
+        refused: dict[str, list[float]],
+    ) -> dict[str, Array]:
+        """Draw a node given all others, and note what it was drawn from."""
+        before = {name: node.centre(name) for name in node.names if name in self.namings}
+        self.problem.update(node)
+        if conditionals is not None:
+            for name in node.names:
+                conditionals.setdefault(name, []).append(node.conditional(name))
+        drawn = node.wander(self.rng)
+        for name, old in before.items():
+            kept = self.namings[name].are_kept(drawn[name])
+            refused[name].append(1.0 - float(kept.mean()))
+            drawn[name] = self._replace(node, name, kept, old)
+        return drawn
 
     @staticmethod
     def _replace(node: Node, name: str, kept: Array, old: Any) -> Array:

@@ -19,7 +19,6 @@ from posteriori.modeling.binding.places import add_arrays
 from posteriori.modeling.contract.costs import members_and_states
 from posteriori.modeling.exact.discrete.discrete_account import discrete_terms
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
-from posteriori.modeling.forms.data_points import as_codes
 from posteriori.modeling.forms.state_tables import evidence_table
 from posteriori.modeling.variational.densities.addressing import arrange, seen
 from posteriori.modeling.variational.nodes.node import Message, Node
@@ -62,7 +61,7 @@ class DiscreteNode(Node):
 
     kind = "discrete"
     form = "states"
-    comes_last = can_wander = True
+    comes_last = True
 
     def __init__(self, bound: Bound, sizes: Mapping[str, int], restart: Axis) -> None:
         self.bound = bound
@@ -338,20 +337,16 @@ class DiscreteNode(Node):
             p = node.centre(name)[:1]
             self.set_centre(name, np.broadcast_to(p, (self.restart.size, *p.shape[1:])))
 
+    @property
+    def can_wander(self) -> bool:  # type: ignore[override]
+        """Whether members do not meet: others are solved one start after another, which takes long."""
+        return not self.is_joined
+
     def wander(self, rng: np.random.Generator) -> dict[str, Array]:
-        codes = self._draw_codes(rng)
+        codes = {name: draw_states(self.centre(name), 1, rng)[0] for name in self.names}
         for name, drawn in codes.items():
             self.set_centre(name, np.equal.outer(drawn, np.arange(self.sizes[name])).astype(float))
         return codes
-
-    def _draw_codes(self, rng: np.random.Generator) -> dict[str, Array]:
-        if self.solved:
-            found = [as_codes(result.sample(1, rng=rng), self.bound) for result in self.solved]
-            return {name: np.concatenate([f[name] for f in found]) for name in self.names}
-        if self.chain:
-            (name,), later = self.names, self.chain._replace(time=1 + self.chain.time)
-            return {name: draw_path(self.centre(name), self.pairs, later, 1, rng)[0]}
-        return {name: draw_states(self.centre(name), 1, rng)[0] for name in self.names}
 
     def marginal(self, name: str) -> Any:
         """Return the belief of the first start."""
