@@ -438,7 +438,9 @@ class Posterior:
         if checked is None:
             return [*questions.in_words(narrow), *others]
         mended = {name for result in results for name in result.corrected()} - {*narrow}
-        told = [[n for n in names if n not in mended] for names in (checked.too_narrow, checked.shifted)]
+        told = [
+            [n for n in names if n not in mended] for names in (checked.too_narrow, checked.shifted)
+        ]
         return [*questions.in_words(*told), *others]
 
     def save(self, path: str | os.PathLike[str]) -> None:

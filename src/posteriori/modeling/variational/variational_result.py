@@ -234,7 +234,10 @@ class VariationalResult(Result):
         """Return unknowns that draws answer for: those with all their members."""
         if self.correction is None:
             return ()
-        layouts, informed = self.approximation.bound.layouts, self.informed.approximation.bound.layouts
+        layouts, informed = (
+            self.approximation.bound.layouts,
+            self.informed.approximation.bound.layouts,
+        )
         return tuple(
             n for n in self.names if n in informed and layouts[n].shape == informed[n].shape
         )

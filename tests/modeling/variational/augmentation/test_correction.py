@@ -12,8 +12,18 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from posteriori import Bernoulli, Beta, Categorical, Dirichlet, Gamma, Model, MvNormal, Normal
-from posteriori import Wishart, take
+from posteriori import (
+    Bernoulli,
+    Beta,
+    Categorical,
+    Dirichlet,
+    Gamma,
+    Model,
+    MvNormal,
+    Normal,
+    Wishart,
+    take,
+)
 
 PRIOR_VARIANCE, SHAPE, RATE, CONCENTRATION = 4.0, 3.0, 2.0, 2.0
 PRECISIONS = np.geomspace(0.05, 12.0, 160)
@@ -36,7 +46,11 @@ def mixture(means, *, known):
 def posterior_of_class(y, prior_mean, known):
     """Return log evidence of rows of one class, and its means, variances, log weights by precision."""
     at = np.ones(1) if known else PRECISIONS
-    logs = np.zeros(1) if known else np.log(np.gradient(at)) + stats.gamma.logpdf(at, SHAPE, scale=1 / RATE)
+    logs = (
+        np.zeros(1)
+        if known
+        else np.log(np.gradient(at)) + stats.gamma.logpdf(at, SHAPE, scale=1 / RATE)
+    )
     precision = 1 / PRIOR_VARIANCE + len(y) * at
     mean = (prior_mean / PRIOR_VARIANCE + at * np.sum(y)) / precision
     fit = 0.5 * len(y) * np.log(at / (2 * np.pi)) - 0.5 * np.log(PRIOR_VARIANCE * precision)
@@ -152,9 +166,7 @@ def test_weights_and_states_are_those_of_all_assignments(case):
     draws = post.w.sample(20_000, rng=0)[:, 0]
     ends = np.quantile(draws, [0.05, 0.5, 0.95])
     moments = exact.mean_and_std_of_weight(0)
-    assert_close(
-        post.w.mean[0], post.w.std[0], ends, moments, lambda x: exact.cdf_of_weight(0, x)
-    )
+    assert_close(post.w.mean[0], post.w.std[0], ends, moments, lambda x: exact.cdf_of_weight(0, x))
     assert post.z.probabilities[:, 1] == pytest.approx(exact.probabilities(), abs=0.09)
 
 

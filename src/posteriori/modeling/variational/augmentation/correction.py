@@ -166,7 +166,8 @@ class Correction:
     @property
     def too_narrow(self) -> tuple[str, ...]:
         """Unknowns whose walks have not forgotten where they began."""
-        return tuple(name for name, memory in self.walks.memory.items() if memory > FORGOTTEN)
+        memory = self.walks.memory
+        return tuple(n for n in self.approximation.names if memory.get(n, 0.0) > FORGOTTEN)
 
     @property
     def cautions(self) -> list[str]:

@@ -132,7 +132,9 @@ class _Walk:
                     draws.setdefault(name, []).append(values)
         whole = {name: _whole(name, parts) for name, parts in draws.items()}
         memory = {name: _memory(whole[name]) for name in whole if name in self.shared}
-        return Walks(whole, conditionals, memory, {n: float(np.mean(r)) for n, r in refused.items()})
+        return Walks(
+            whole, conditionals, memory, {n: float(np.mean(r)) for n, r in refused.items()}
+        )
 
     def _draw(
         self,

@@ -133,8 +133,8 @@ class NormalNode(Node):
         return numbers
 
     def marginal(self, name: str) -> Any:
-        tables = (seen(table, (self.restart,), (_FIRST,)) for table in self._moments_of(name))
-        return self._distribution(name, *tables, ())
+        mean, cov = (seen(table, (self.restart,), (_FIRST,)) for table in self._moments_of(name))
+        return self._distribution(name, mean, cov, ())
 
     def conditional(self, name: str) -> Any:
         return self._distribution(name, *self._moments_of(name), (self.restart,))
