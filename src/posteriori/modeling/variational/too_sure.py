@@ -35,6 +35,8 @@ _UNCERTAIN = 0.25
 _OVERLAP = 0.004
 #: The same, up to which states are certain: all that depends on them is as it were given them.
 _CERTAIN = 0.001
+#: Expected members below which a class is not used.
+_UNUSED = 0.5
 
 Marginal = Callable[[str], Any]
 
@@ -48,16 +50,20 @@ def find_too_narrow(approximation: Approximation, marginal: Marginal) -> tuple[s
             found |= set(_multipliers(factor, bound))
             found |= set(_hidden_spreads(factor, bound, marginal))
     for name, states in _cut_apart(approximation):
-        if _overlap(marginal(states)) > _OVERLAP:
+        if _overlap(_probabilities(marginal(states))) > _OVERLAP:
             found.add(name)
     free = found - approximation.options.form.keys()
     return tuple(name for name in approximation.names if name in free)
 
 
 def is_cut_from_states(approximation: Approximation, marginal: Marginal) -> bool:
-    """Tell whether unknowns are believed in apart from states that are not certain."""
-    states = {chooser for _, chooser in _cut_apart(approximation)}
-    return any(_overlap(marginal(name)) > _CERTAIN for name in states)
+    """Tell whether unknowns are believed in apart from states that are not certain.
+
+    Whether a class without members has none is not certain either: an ascent gives up classes that
+    overlap with others.
+    """
+    found = [_probabilities(marginal(name)) for name in {s for _, s in _cut_apart(approximation)}]
+    return any(_overlap(p) > _CERTAIN or np.any(p.sum(axis=0) < _UNUSED) for p in found)
 
 
 def _cut_apart(approximation: Approximation) -> Iterator[tuple[str, str]]:
@@ -124,9 +130,15 @@ def _chosen_by_states(factor: BoundFactor, bound: Bound) -> Iterator[tuple[str, 
         yield from ((name, chooser) for chooser in states if size[name] < size[chooser])
 
 
-def _overlap(belief: Any) -> float:
-    """Return the mean probability of not being in the most probable state."""
+def _probabilities(belief: Any) -> Array:
+    """Return the probabilities of states (members, K)."""
     if isinstance(belief, Bernoulli):
-        return float(np.mean(np.minimum(belief.probability, 1.0 - belief.probability)))
-    p: Array = np.asarray(belief.probabilities)
+        p = np.ravel(belief.probability)
+        return np.stack([1.0 - p, p], axis=-1)
+    p = np.asarray(belief.probabilities)
+    return p.reshape(-1, p.shape[-1])
+
+
+def _overlap(p: Array) -> float:
+    """Return the mean probability of not being in the most probable state."""
     return float(np.mean(1.0 - p.max(axis=-1)))

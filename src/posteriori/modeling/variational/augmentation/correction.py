@@ -42,7 +42,7 @@ _MOST_WALKS, _FEWEST_WALKS = 100, 32
 _MOST_NAMINGS = 24
 
 #: Share of draws that another naming agrees better with, from which on names are undetermined.
-_UNDETERMINED = 0.02
+_UNDETERMINED = 0.005
 
 #: Draws are the same whenever a posterior is asked.
 _SEED = 20_000
