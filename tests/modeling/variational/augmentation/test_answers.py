@@ -123,7 +123,7 @@ def test_a_draw_has_one_naming_that_agrees_best():
 @pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_intervals_hold_what_rows_were_simulated_with(known):
-    """Of 40 sets with 100 means, 5 standard errors are 0.15; those of beliefs hold 0.63."""
+    """Three standard errors of the share of 100 means in 40 sets are 0.1; intervals of beliefs hold 0.64."""
     held: dict[str, list[np.ndarray]] = {}
     for seed in range(40):
         rng = np.random.default_rng([seed, known])
@@ -133,4 +133,4 @@ def test_intervals_hold_what_rows_were_simulated_with(known):
         for name, inside in cover(post, truth).items():
             held.setdefault(name, []).append(inside)
     shares = {name: np.mean(np.concatenate(parts)) for name, parts in held.items()}
-    assert all(0.8 < share < 0.98 for share in shares.values()), shares
+    assert all(share > 0.8 for share in shares.values()), shares
