@@ -153,7 +153,8 @@ class Model:
         algorithm : {"vmp", "quadrature"}, optional
             What to do where no exact method fits: an ascent of the bound, or an integral over a few
             unknowns given which all others are exact. By default the integral where it takes
-            seconds, and nothing was chosen that only concerns an ascent.
+            seconds, and nothing was chosen that only concerns an ascent. Marginals of small mixtures
+            are corrected by draws; ``"vmp"`` keeps the beliefs as the ascent found them.
 
         Raises
         ------

@@ -37,4 +37,6 @@ def variational(post: Any) -> Any:
 def solve(name: str, *, sweeps: int = 25) -> Any:
     """Return what a few sweeps find of members with data, made anew: a test may change it."""
     m, data = by_name(name)
-    return variational(m.infer(data, callback=lambda i, _: i >= sweeps, restarts=1)).informed
+    return variational(
+        m.infer(data, callback=lambda i, _: i >= sweeps, restarts=1, algorithm="vmp")
+    ).informed

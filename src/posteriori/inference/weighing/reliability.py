@@ -38,7 +38,7 @@ LARGEST_SHAPE = 0.7
 
 #: Mean probability that a member is not in its most probable class, from which on classes overlap, and what is
 #: learned of them as if all were in theirs is too sure.
-OVERLAP = 0.01
+OVERLAP = 0.004
 
 #: Draws below which the tail of the weights is too short to tell anything.
 _FEWEST = 100

@@ -106,6 +106,7 @@ class Result(ABC):
     error: float = 0.0  #: How far two rules for the log evidence are apart, of a quadrature.
     looks_again: bool = False  #: Whether more data are looked at together with the earlier ones.
     trace: Sequence[float] = ()  #: The bound after every sweep of an iterative method.
+    n_draws: int = 0  #: Draws that :meth:`corrected` unknowns are told by.
 
     @abstractmethod
     def marginal(self, name: str) -> Any:
@@ -114,6 +115,10 @@ class Result(ABC):
     @abstractmethod
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
         """Draw all variables together, (size, *shape) each."""
+
+    def believed(self, name: str) -> Any:
+        """Return the belief that predictions are averages under, where it is not the marginal."""
+        return self.marginal(name)
 
     def expect(self, name: str, function: Callable[[Array], Any]) -> Array:
         """Return E[f(x)] of every member of a variable; the members are numbers."""
@@ -155,6 +160,14 @@ class Result(ABC):
 
     def too_narrow(self) -> tuple[str, ...]:
         """Return unknowns whose intervals are known to be too narrow, by what was cut apart."""
+        return ()
+
+    def cautions(self) -> list[str]:
+        """Return what else is not to be trusted, in words."""
+        return []
+
+    def corrected(self) -> tuple[str, ...]:
+        """Return unknowns that draws of the exact posterior answer for."""
         return ()
 
     def used_classes(self) -> dict[str, tuple[int, int]]:

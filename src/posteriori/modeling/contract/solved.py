@@ -75,6 +75,10 @@ class Solved:
         """Return the marginal of a solved variable."""
         return self.by_name[name].marginal(name)
 
+    def believed(self, name: str) -> Any:
+        """Return the belief about a solved variable that predictions are averages under."""
+        return self.by_name[name].believed(name)
+
     def sample(self, size: int, rng: np.random.Generator) -> dict[str, Any]:
         """Draw all unknown variables together, those that nothing informs among them."""
         draws: dict[str, Any] = {}

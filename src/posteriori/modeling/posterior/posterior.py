@@ -390,6 +390,10 @@ class Posterior:
         reach the tails that it misses: ratios of spreads that are found lie nearer to 1 than the
         true ones. What no draw comes near, such as classes in another order, they cannot see.
 
+        Small mixtures are corrected by draws of the exact posterior, once their marginals are asked
+        for. It is the beliefs before that which are weighed here: what is found tells how far they
+        have been corrected, and is no caution.
+
         Parameters
         ----------
         draws : int
@@ -428,10 +432,16 @@ class Posterior:
     @property
     def cautions(self) -> list[str]:
         """What not to trust: as :meth:`reliability` found, or as is known of what was cut apart."""
-        checked = self._checked
-        if checked is not None:
-            return questions.in_words(checked.too_narrow, checked.shifted)
-        return questions.in_words(n for r in self._solved.results for n in r.too_narrow())
+        results, checked = self._solved.results, self._checked
+        narrow = [name for result in results for name in result.too_narrow()]
+        others = [text for result in results for text in result.cautions()]
+        if checked is None:
+            return [*questions.in_words(narrow), *others]
+        mended = {name for result in results for name in result.corrected()} - {*narrow}
+        told = [
+            [n for n in names if n not in mended] for names in (checked.too_narrow, checked.shifted)
+        ]
+        return [*questions.in_words(*told), *others]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write marginals and evidence to a file, whole or not at all.
@@ -459,4 +469,10 @@ class Posterior:
         classes: dict[str, tuple[int, int]] = {}
         for result in solved.results:
             classes |= result.used_classes()
-        return describe("Posterior", marginals, self.log_evidence, classes, self.cautions)
+        remarks = [
+            f"{', '.join(names)}: corrected by {result.n_draws} draws of the exact posterior"
+            for result in solved.results
+            if (names := result.corrected())
+        ]
+        texts = [*remarks, *self.cautions]
+        return describe("Posterior", marginals, self.log_evidence, classes, texts)

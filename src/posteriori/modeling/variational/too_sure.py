@@ -26,12 +26,16 @@ from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.numerics.types import Array
 
-__all__ = ["find_too_narrow"]
+__all__ = ["find_too_narrow", "is_cut_from_states"]
 
 #: Hidden numbers for each row of a spread, below which they are determined by many rows each.
 _FEW_ROWS = 0.5
 #: Share of expected squares that is uncertainty, from which on a spread is too sure.
 _UNCERTAIN = 0.25
+#: The same, up to which states are certain: all that depends on them is as it were given them.
+_CERTAIN = 0.001
+#: Expected members below which a class is not used.
+_UNUSED = 0.5
 
 Marginal = Callable[[str], Any]
 
@@ -39,19 +43,35 @@ Marginal = Callable[[str], Any]
 def find_too_narrow(approximation: Approximation, marginal: Marginal) -> tuple[str, ...]:
     """Return the unknowns whose intervals are too narrow, in the order of the model."""
     bound, factors = approximation.bound, approximation.written
-    owner = {name: group for group in approximation.structure.groups for name in group}
     found: set[str] = set()
     for factor in factors:
         if factor.family in GAUSSIAN:
             found |= set(_multipliers(factor, bound))
             found |= set(_hidden_spreads(factor, bound, marginal))
-        found |= {
-            name
-            for name, states in _chosen_by_states(factor, bound)
-            if owner[name] != owner[states] and _overlap(marginal(states)) > OVERLAP
-        }
+    for name, states in _cut_apart(approximation):
+        if _overlap(_probabilities(marginal(states))) > OVERLAP:
+            found.add(name)
     free = found - approximation.options.form.keys()
     return tuple(name for name in approximation.names if name in free)
+
+
+def is_cut_from_states(approximation: Approximation, marginal: Marginal) -> bool:
+    """Tell whether unknowns are believed in apart from states that are not certain.
+
+    Whether a class without members has none is not certain either: an ascent gives up classes that
+    overlap with others.
+    """
+    found = [_probabilities(marginal(name)) for name in {s for _, s in _cut_apart(approximation)}]
+    return any(_overlap(p) > _CERTAIN or np.any(p.sum(axis=0) < _UNUSED) for p in found)
+
+
+def _cut_apart(approximation: Approximation) -> Iterator[tuple[str, str]]:
+    """Yield unknowns and the states that choose them, where they are believed in apart."""
+    owner = {name: group for group in approximation.structure.groups for name in group}
+    for factor in approximation.written:
+        for name, states in _chosen_by_states(factor, approximation.bound):
+            if owner[name] != owner[states]:
+                yield name, states
 
 
 def _multipliers(factor: BoundFactor, bound: Bound) -> Iterator[str]:
@@ -109,9 +129,15 @@ def _chosen_by_states(factor: BoundFactor, bound: Bound) -> Iterator[tuple[str, 
         yield from ((name, chooser) for chooser in states if size[name] < size[chooser])
 
 
-def _overlap(belief: Any) -> float:
-    """Return the mean probability of not being in the most probable state."""
+def _probabilities(belief: Any) -> Array:
+    """Return the probabilities of states (members, K)."""
     if isinstance(belief, Bernoulli):
-        return float(np.mean(np.minimum(belief.probability, 1.0 - belief.probability)))
-    p: Array = np.asarray(belief.probabilities)
+        p = np.ravel(belief.probability)
+        return np.stack([1.0 - p, p], axis=-1)
+    p = np.asarray(belief.probabilities)
+    return p.reshape(-1, p.shape[-1])
+
+
+def _overlap(p: Array) -> float:
+    """Return the mean probability of not being in the most probable state."""
     return float(np.mean(1.0 - p.max(axis=-1)))

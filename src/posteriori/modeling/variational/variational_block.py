@@ -21,6 +21,7 @@ from posteriori.modeling.variational.ascent.coordinate_ascent import (
 from posteriori.modeling.variational.ascent.informed import find_informed
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.ascent.starts import start
+from posteriori.modeling.variational.augmentation.correction import can_correct
 from posteriori.modeling.variational.extension import extend, restrict
 from posteriori.modeling.variational.nodes.state_chain import chained_names
 from posteriori.modeling.variational.stream import streaming
@@ -70,9 +71,10 @@ class VariationalBlock(Block):
     @property
     def why(self) -> str:
         """Why this method is used."""
+        small = "; marginals are corrected by draws" if can_correct(self.approximation) else ""
         return (
             f"{len(self.approximation.structure.groups)} groups of variables are exact given the others; "
-            "their beliefs are independent, so the evidence is a lower bound"
+            f"their beliefs are independent, so the evidence is a lower bound{small}"
         )
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,16 @@ from posteriori.modeling.forms.message_graph import (
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent
 from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.augmentation.correction import (
+    Correction,
+    can_correct,
+    correct,
+)
 from posteriori.modeling.variational.densities.heavy_tails import is_weight, without_weight
 from posteriori.modeling.variational.messages.expected_factors import node_graphs
 from posteriori.modeling.variational.nodes.grid_node import GridNode
 from posteriori.modeling.variational.prediction.variational_prediction import predict_variational
-from posteriori.modeling.variational.too_sure import find_too_narrow
+from posteriori.modeling.variational.too_sure import find_too_narrow, is_cut_from_states
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
@@ -71,16 +77,43 @@ class VariationalResult(Result):
         self.looks_again = any(node.kind == GridNode.kind for node in problem.nodes)
 
     def marginal(self, name: str) -> Any:
-        """Return the belief about a variable, a batch over its plates and integer axes."""
+        """Return the posterior of a variable, a batch over its plates and integer axes.
+
+        It is what draws tell, or the belief.
+        """
+        if name in self.corrected():
+            assert self.correction is not None
+            return self.correction.marginal(name)
+        return self.believed(name)
+
+    def believed(self, name: str) -> Any:
+        """Return the belief about a variable, as the ascent found it."""
         return self.approximation.restored(name, self.problem.owner[name].marginal(name))
 
+    @cached_property
+    def correction(self) -> Correction | None:
+        """Draws of a small block whose beliefs are too sure, from the first question for a marginal on."""
+        if self.informed is not self:
+            return self.informed.correction
+        found = self.approximation
+        if not can_correct(found) or not is_cut_from_states(found, self.believed):
+            return None
+        return correct(found, self.problem)
+
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Any]:
-        """Draw all variables, (size, *shape) each: joint within a group, independent between."""
+        """Draw all variables, (size, *shape) each: joint within a group, independent between.
+
+        What draws of the exact posterior answer for is joint.
+        """
         generator = as_generator(rng)
+        known = self.corrected()
+        drawn = {} if self.correction is None else self.correction.sample(known, size, generator)
         found: dict[str, Any] = {}
         for node in self.problem.nodes:
-            found |= node.draw(size, generator)
-        return {name: self.approximation.restored(name, found[name]) for name in self.names}
+            if not set(node.names) <= set(known):
+                found |= node.draw(size, generator)
+        restored = self.approximation.restored
+        return {n: drawn[n] if n in drawn else restored(n, found[n]) for n in self.names}
 
     def most_likely(self) -> dict[str, Any]:
         """Return the highest point of the belief of each group."""
@@ -122,6 +155,8 @@ class VariationalResult(Result):
     def joint(self, solved: Solved, names: Sequence[str]) -> MvNormal:
         """Return the joint belief of normal variables of one group, put one after another."""
         mean, cov = self.joint_moments(names)
+        if self.correction is not None and set(names) <= set(self.corrected()):
+            mean, cov = self.correction.joint_moments(names)
         return MvNormal(mean, cov=cov)
 
     def joint_moments(self, names: Sequence[str]) -> tuple[Array, Array]:
@@ -171,7 +206,7 @@ class VariationalResult(Result):
             else:
                 points |= {n: found.approximation.restored(n, v) for n, v in node.highest().items()}
         approximated = Group(bound, found.names, found.approximation.written)
-        return Weighable(approximated, tuple(groups), as_codes(points, bound), found.marginal)
+        return Weighable(approximated, tuple(groups), as_codes(points, bound), found.believed)
 
     def _apart(self, node: Any) -> Apart:
         bound, restored = self.approximation.bound, self.approximation.restored
@@ -187,7 +222,30 @@ class VariationalResult(Result):
 
     def too_narrow(self) -> tuple[str, ...]:
         """Return unknowns that were cut from uncertain ones which they depend on."""
-        return find_too_narrow(self.informed.approximation, self.informed.marginal)
+        if self.correction is not None:
+            return self.correction.too_narrow
+        return find_too_narrow(self.informed.approximation, self.informed.believed)
+
+    def cautions(self) -> list[str]:
+        """Return what draws could not tell."""
+        return [] if self.correction is None else self.correction.cautions
+
+    def corrected(self) -> tuple[str, ...]:
+        """Return unknowns that draws answer for: those with all their members."""
+        if self.correction is None:
+            return ()
+        layouts, informed = (
+            self.approximation.bound.layouts,
+            self.informed.approximation.bound.layouts,
+        )
+        return tuple(
+            n for n in self.names if n in informed and layouts[n].shape == informed[n].shape
+        )
+
+    @property
+    def n_draws(self) -> int:  # type: ignore[override]
+        """Draws of the correction."""
+        return 0 if self.correction is None else self.correction.walks.size
 
     def used_classes(self) -> dict[str, tuple[int, int]]:
         """Return how many states of each index of unknown parameters are used, and how many it has.

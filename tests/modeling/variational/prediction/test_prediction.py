@@ -195,7 +195,8 @@ def test_categories_and_coins_below_classes():
     m.w = Categorical(m.theta[m.z])
     m.c = Bernoulli(m.coin[m.z])
     z = np.arange(20) % 2
-    post = m.infer(w=2 * z, c=(rng.random(20) < 0.2 + 0.6 * z).astype(int))
+    c = (rng.random(20) < 0.2 + 0.6 * z).astype(int)
+    post = m.infer(w=2 * z, c=c, algorithm="vmp")
     w, c = post.predict("w"), post.predict("c")
     assert np.allclose(w.probabilities, post.z.probabilities @ post.theta.mean)
     assert np.allclose(c.probability, post.z.probabilities @ post.coin.mean)

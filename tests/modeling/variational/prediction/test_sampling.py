@@ -87,7 +87,7 @@ def test_most_likely_path_is_the_best_of_all_paths():
     )
     m.y = Normal(m.mu[m.z], variance=1)
     y = rng.normal(size=7)
-    post = m.infer(y=y)
+    post = m.infer(y=y, algorithm="vmp")
     node = post._solved.results[0].problem.owner["z"]
     p, pairs = node.centre("z")[0], node.pairs[0]
 

@@ -36,7 +36,7 @@ class ConjugateNode(Node):
 
     kind = "conjugate"
     form = "statistics"
-    moves_freely = follows_means = True
+    moves_freely = follows_means = can_wander = True
 
     def __init__(self, name: str, family: Any, layout: Layout, restart: Axis) -> None:
         self.names = (name,)
@@ -167,6 +167,20 @@ class ConjugateNode(Node):
         statistics = [table.values[kept] for table in self._tables]
         self._set(self.family._from_natural(*natural), statistics)
         self._mode = None if self._mode is None else self._mode[kept]
+
+    def resume(self, node: ConjugateNode) -> None:
+        parts = (np.asarray(part)[:1] for part in node.belief.natural)
+        natural = [np.broadcast_to(p, (self.restart.size, *p.shape[1:])) for p in parts]
+        belief = self.family._from_natural(*natural)
+        self._set(belief, belief.mean_params)
+
+    def conditional(self, name: str) -> Any:
+        return self.belief
+
+    def wander(self, rng: np.random.Generator) -> dict[str, Array]:
+        drawn = np.asarray(self.belief.sample(rng=rng))
+        self._set(self.belief, self.family.sufficient(drawn))
+        return {self.names[0]: drawn}
 
     def marginal(self, name: str) -> Any:
         """Return the belief of the first start."""

@@ -332,9 +332,30 @@ class DiscreteNode(Node):
         self._log_total = self._log_total[kept]
         self.solved = self.solved[kept]
 
+    def resume(self, node: DiscreteNode) -> None:
+        for name in self.names:
+            p = node.centre(name)[:1]
+            self.set_centre(name, np.broadcast_to(p, (self.restart.size, *p.shape[1:])))
+
+    @property
+    def can_wander(self) -> bool:  # type: ignore[override]
+        """Whether members do not meet: others are solved one start after another, which takes long."""
+        return not self.is_joined
+
+    def wander(self, rng: np.random.Generator) -> dict[str, Array]:
+        codes = {name: draw_states(self.centre(name), 1, rng)[0] for name in self.names}
+        for name, drawn in codes.items():
+            self.set_centre(name, np.equal.outer(drawn, np.arange(self.sizes[name])).astype(float))
+        return codes
+
     def marginal(self, name: str) -> Any:
         """Return the belief of the first start."""
-        p = self._probabilities[name].values[0]
+        return self._distribution(name, self._probabilities[name].values[0])
+
+    def conditional(self, name: str) -> Any:
+        return self._distribution(name, self._probabilities[name].values)
+
+    def _distribution(self, name: str, p: Array) -> Any:
         if self.bound.families[name] is Bernoulli:
             return Bernoulli._from(probability=np.minimum(p[..., 1], 1.0))
         p = np.ascontiguousarray(p / p.sum(axis=-1, keepdims=True))

@@ -42,7 +42,7 @@ class GaussianNode(NormalNode):
     """
 
     kind = "normal"
-    moves_freely = can_turn = True
+    moves_freely = can_turn = can_wander = True
 
     def __init__(
         self,
@@ -337,6 +337,19 @@ class GaussianNode(NormalNode):
 
     def splits(self) -> list[Mapping[str, tuple[int, ...]]]:
         return [self._shared]
+
+    # -- draws -------------------------------------------------------------------------------
+
+    def resume(self, node: GaussianNode) -> None:
+        full = (self.restart.size, *node.mean.shape[1:])
+        self.set(np.broadcast_to(node.mean[:1], full), node.cov[:1])
+
+    def wander(self, rng: np.random.Generator) -> dict[str, Array]:
+        root = np.linalg.cholesky(self.cov)
+        noise = rng.standard_normal((*self.mean.shape, 1))
+        drawn = self.mean + np.matmul(root, noise)[..., 0]
+        self.set(drawn, np.zeros((1,) * (drawn.ndim - 1) + (self.size, self.size)))
+        return self.unpack(drawn)
 
     # -- answers -----------------------------------------------------------------------------
 

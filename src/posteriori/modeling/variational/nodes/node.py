@@ -37,11 +37,13 @@ class Node(NodeAnswers, ABC):
         Whether all its vectors along an axis can be multiplied by a matrix.
     follows_means, comes_last : bool
         Whether it is updated after those that are measured, or after all on the data's plate.
+    can_wander : bool
+        Whether it can move to a draw of its belief, another one in each start.
     """
 
     form: str
     restart: Axis
-    moves_freely = can_turn = follows_means = comes_last = False
+    moves_freely = can_turn = follows_means = comes_last = can_wander = False
 
     @abstractmethod
     def expect(self, accesses: Sequence[Any]) -> Expectation:
@@ -111,6 +113,20 @@ class Node(NodeAnswers, ABC):
         """Go back to an earlier belief."""
         self.__dict__.clear()
         self.__dict__.update(_copied(state))
+
+    # -- draws ---------------------------------------------------------------------------------
+
+    def resume(self, node: Any) -> None:
+        """Take, in every start, the belief that another node of this class has in its first one."""
+        raise self.cannot("begin where another one ended")
+
+    def conditional(self, name: str) -> Any:
+        """Return the belief about a variable in every start, a batch over starts and its own axes."""
+        raise self.cannot("be told for every start")
+
+    def wander(self, rng: np.random.Generator) -> dict[str, Array]:
+        """Move to a draw of the belief, and return it: numbers or codes (starts, *shape) by name."""
+        raise self.cannot("wander")
 
     # -- steps ---------------------------------------------------------------------------------
 

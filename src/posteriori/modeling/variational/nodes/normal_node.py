@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -132,16 +133,31 @@ class NormalNode(Node):
         return numbers
 
     def marginal(self, name: str) -> Any:
-        labels, events = self.layouts[name].axes, self.layouts[name].events
-        twins = tuple(Axis("twin", axis.size) for axis in events)
-        access = Access(name, labels)
-        other = Access(name, (*labels[: len(labels) - len(twins)], *twins))
-        tables = self._mean_of(name), self._seen_cov(access, other)
-        mean, cov = (seen(table, (self.restart,), (_FIRST,)) for table in tables)
-        center, spreads = mean.over(labels).copy(), cov.over((*labels, *twins))
-        if events:
+        mean, cov = (seen(table, (self.restart,), (_FIRST,)) for table in self._moments_of(name))
+        return self._distribution(name, mean, cov, ())
+
+    def conditional(self, name: str) -> Any:
+        return self._distribution(name, *self._moments_of(name), (self.restart,))
+
+    def _moments_of(self, name: str) -> tuple[Table, Table]:
+        """Return means of a variable, and covariances of the numbers of each of its vectors."""
+        labels = self.layouts[name].axes
+        other = Access(name, (*self.layouts[name].lead, *self._event_twins[name]))
+        return self._mean_of(name), self._seen_cov(Access(name, labels), other)
+
+    def _distribution(self, name: str, mean: Table, cov: Table, lead: tuple[Axis, ...]) -> Any:
+        """Return normals over some labels and the axes of a variable."""
+        labels = (*lead, *self.layouts[name].axes)
+        center, spreads = mean.over(labels).copy(), cov.over((*labels, *self._event_twins[name]))
+        if self.layouts[name].events:
             return MvNormal._from(mean=center, cov=spreads)
         return Normal._from(mean=center[()], variance=spreads[()])
+
+    @cached_property
+    def _event_twins(self) -> dict[str, tuple[Axis, ...]]:
+        """A second label for each event axis."""
+        events = {name: self.layouts[name].events for name in self.names}
+        return {n: tuple(Axis("twin", axis.size) for axis in axes) for n, axes in events.items()}
 
     def second_moment(self, name: str, axis: int) -> Array:
         axes = self.layouts[name].axes

@@ -108,7 +108,7 @@ def solve_new_data(
     new = {n for n, layout in bound.layouts.items() if fresh & {a.name for a in layout.plates}}
     shared = _Shared(solved, bound, new)
     owners, references = dict(shared.owners), dict(shared.references)
-    belief: Callable[[str], Any] = solved.marginal
+    belief: Callable[[str], Any] = solved.believed
     local = _new_members(shared, new)
     if local is not None:
         approximation, fixed = local
@@ -118,7 +118,7 @@ def solve_new_data(
 
         def belief(name: str) -> Any:
             if name not in approximation.names:
-                return solved.marginal(name)
+                return solved.believed(name)
             return approximation.restored(name, problem.owner[name].marginal(name))
 
     parts: dict[str, list[BoundFactor]] = {n: [] for n in bound.variables}

@@ -47,7 +47,7 @@ def make_scene(solved: Solved, request: Request) -> Scene:
         if name in result.nodes:
             owners[name] = result.nodes[name]
             references |= moved_references(result, [name], anew.layouts)
-    return set_scene(anew, owners, solved.marginal, solved.bound.labels, references)
+    return set_scene(anew, owners, solved.believed, solved.bound.labels, references)
 
 
 def set_scene(

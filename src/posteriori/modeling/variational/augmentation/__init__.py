@@ -1,0 +1,1 @@
+"""Draws of the exact posterior, by which small variational blocks are corrected."""
