@@ -161,6 +161,7 @@ def bootstrapped_weights(log_scores: Any, rng: np.random.Generator, draws: int =
 def log_mixed(log_densities: Array, weights: Array) -> Array:
     """Return ln Σ_k w_k p_k of every row, (N,), from (N, K) and weights that sum to 1."""
     best = log_densities.max(axis=1, keepdims=True)
+    best = np.where(best == -np.inf, 0.0, best)  # nobody thought it possible
     with np.errstate(divide="ignore"):
         return best[:, 0] + np.log((weights * np.exp(log_densities - best)).sum(axis=1))
 
