@@ -28,6 +28,9 @@ MASSES = (0.5, 0.8, 0.95)
 #: What 80 % intervals hold at least for each process; at least and at most for all together.
 LEAST, ALL = 0.75, (0.78, 0.84)
 
+#: Futures that densities are averaged over, none of which counts less than so many nats.
+SCORED, LOWEST = 20, -30.0
+
 #: From standard normals (S, T, 3) to series (S, T).
 Process = Callable[[np.ndarray], np.ndarray]
 
@@ -113,7 +116,9 @@ PROCESSES: dict[str, Process] = {
     "log seasonal": lambda z: np.exp(3.0 + 0.1 * seasonal(z)),
     "level shift": level_shift,
     "counts": counts,
-    "heavy tails": lambda z: stats.t.ppf(special.ndtr(z[..., 0]), 3.0) + autoregression(0.7)(z[..., 1:]),
+    "heavy tails": lambda z: (
+        stats.t.ppf(special.ndtr(z[..., 0]), 3.0) + autoregression(0.7)(z[..., 1:])
+    ),
 }
 
 
@@ -136,3 +141,61 @@ def make_series(name: str, seed: int) -> Series:
     monthly = "seasonal" in name or seed // 2 % 2
     times = pd.date_range("2010-01-01", periods=steps, freq="MS") if monthly else np.arange(steps)
     return Series(pd.DataFrame({"time": times, "value": y[0, :steps]}), y[:, steps:])
+
+
+class Held(NamedTuple):
+    """What one forecast held: shares of futures by mass (M,), mean log density, mean width of 80 % intervals."""
+
+    shares: np.ndarray
+    log_density: float
+    width: float
+
+
+def judge(series: Series) -> Held:
+    """Forecast a past, and compare with its futures; values stand for the step to which they are recorded."""
+    from posteriori import forecast
+    from posteriori.selection.cross_validation import recorded_log_density
+
+    found = forecast(series.table, time="time", value="value", horizon=HORIZON, jobs=1)
+    ends = [[found.dist.quantile(0.5 + side * m) for side in (-0.5, 0.5)] for m in MASSES]
+    inside = [((low <= series.futures) & (series.futures <= high)).mean() for low, high in ends]
+    low, high = ends[MASSES.index(0.8)]
+    some = series.futures[:SCORED]
+    logs = recorded_log_density(found.dist, some, found.prepared.problem.step)
+    return Held(
+        np.array(inside), float(np.maximum(logs, LOWEST).mean()), float((high - low).mean())
+    )
+
+
+def show_process(name: str, count: int) -> np.ndarray:
+    """Print what intervals of a process hold; return their shares."""
+    start = time.process_time()
+    found = [judge(make_series(name, seed)) for seed in range(count)]
+    shares = np.array([one.shares for one in found])
+    mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(count)
+    held = "  ".join(f"{100 * m:5.1f} ± {100 * e:3.1f}" for m, e in zip(mean, error, strict=True))
+    density, width = (np.mean([one[k] for one in found]) for k in (1, 2))
+    seconds = (time.process_time() - start) / count
+    flag = "" if mean[MASSES.index(0.8)] >= LEAST else "   MISSED"
+    print(f"  {name:24}{held}  {density:9.3f}  {width:8.3g}  {seconds:5.2f} s{flag}", flush=True)
+    return mean
+
+
+def main(arguments: list[str]) -> int:
+    warnings.simplefilter("ignore")
+    count = int(arguments[0]) if arguments else 60
+    names = [n for n in PROCESSES if not arguments[1:] or any(w in n for w in arguments[1:])]
+    heads = "  ".join(f"{f'in {100 * m:g} %':>11}" for m in MASSES)
+    print(f"{count} pasts of each process, {FUTURES} futures of each past")
+    print(f"  {'':24}{heads}  {'density':>9}  {'width':>8}")
+    shares = np.array([show_process(name, count) for name in names])
+    whole = shares.mean(axis=0)
+    print(f"  {'all':24}" + "  ".join(f"{100 * m:5.1f}      " for m in whole))
+    share, least = whole[MASSES.index(0.8)], shares[:, MASSES.index(0.8)].min()
+    sound = least >= LEAST and (len(names) < len(PROCESSES) or ALL[0] <= share <= ALL[1])
+    print(f"  80 % intervals hold {share:.1%}, of no process less than {least:.1%}")
+    return 0 if sound else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

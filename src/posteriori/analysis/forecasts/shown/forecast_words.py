@@ -144,7 +144,9 @@ def _average_sentence(found: Forecast) -> str:
     shares = found.fitted.weights
     first = sorted(shares, key=lambda n: -shares[n])[:3]
     listed = ", ".join(f"{found.words(n)} {100 * shares[n]:.0f} %" for n in first)
-    return f"The forecast is that of the average: {listed}{' and others' if len(shares) > 3 else ''}."
+    return (
+        f"The forecast is that of the average: {listed}{' and others' if len(shares) > 3 else ''}."
+    )
 
 
 def _covered_sentence(found: Forecast) -> str:
