@@ -37,7 +37,7 @@ def test_a_forecast_is_printed_and_written(years: Path, tmp_path: Path) -> None:
     assert list(table) == ["year", "median", "lower_80", "upper_80", "lower_95", "upper_95"]
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     shown = run("show", model)
-    assert "level: forecasts 'flow' of 1 series" in shown.output
+    assert "average of the models: forecasts 'flow' of 1 series" in shown.output
     assert "years up to 2019" in shown.output
     new = tmp_path / "new.csv"
     new.write_text("year,flow\n2020,9.5\n2021,\n")

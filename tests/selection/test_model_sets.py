@@ -29,7 +29,7 @@ from posteriori.selection import (
     stacking_weights,
     strength_of_evidence,
 )
-from posteriori.selection.stacking import weights_by_folds
+from posteriori.selection.stacking import bootstrapped_weights, weights_by_folds
 from tests.scikit_learn_checks import every_check
 
 TOSSES = [1, 0, 1, 1, 0, 0, 1]
@@ -145,7 +145,8 @@ def test_a_mixture_of_families_by_quadrature():
     square = integrate.quad(lambda t: t * t * np.exp(mixed.log_prob(t)), -30, 30, epsabs=1e-12)[0]
     assert (mass, mean) == pytest.approx((1.0, mixed.mean))
     assert mixed.variance == pytest.approx(square - mean**2)
-    assert mixed.cdf(mixed.quantile(0.9)) == pytest.approx(0.9)
+    levels = np.array([1e-6, 0.1, 0.5, 0.9, 1.0 - 1e-6])
+    np.testing.assert_allclose(mixed.cdf(mixed.quantile(levels)), levels, rtol=1e-12)
     draws = mixed.sample(100_000, rng=0)
     assert stats.kstest(draws[:5000], mixed.cdf).pvalue > 1e-3
 
@@ -168,6 +169,21 @@ def test_quantiles_of_counts_and_numbers_are_the_least_that_reach_their_level(co
     assert (mixed.cdf(found) >= q * (1.0 - 1e-14)).all()
     before = found - 1e-9 * np.maximum(np.abs(found), 1.0)
     assert (mixed.cdf(before) < q).all()
+
+
+def test_bootstrapped_weights_are_an_integral_over_what_two_blocks_count():
+    """∫₀¹ σ(2u d₁ + 2(1 − u) d₂) du in closed form, u being uniform where there are two blocks."""
+    for first, second in ((3.0, -2.0), (0.5, 1.0), (-400.0, 300.0)):
+        scores = np.array([[first, 0.0], [second, 0.0]])
+        found = bootstrapped_weights(scores, np.random.default_rng(0), 40_000)
+        ends = np.logaddexp(0.0, 2.0 * first), np.logaddexp(0.0, 2.0 * second)
+        exact = (ends[0] - ends[1]) / (2.0 * (first - second))
+        assert found[0] == pytest.approx(exact, abs=5.0 * 0.5 / np.sqrt(40_000))
+        assert found.sum() == pytest.approx(1.0)
+    one = bootstrapped_weights([[1.0, 0.0, -1.0]], np.random.default_rng(0), 3)
+    np.testing.assert_allclose(one, np.exp([1.0, 0.0, -1.0]) / np.exp([1.0, 0.0, -1.0]).sum())
+    with pytest.raises(ValueError, match="log_scores must be finite"):
+        bootstrapped_weights([[0.0, -np.inf]], np.random.default_rng(0))
 
 
 def test_stacking_weights_satisfy_the_conditions_of_a_maximum():

@@ -1,9 +1,11 @@
-r"""Weights of models by what they say of unseen rows: stacking.
+r"""Weights of models by what they say of unseen rows: stacking, and bootstrapped odds.
 
-.. math:: \max_w \sum_n \ln\sum_k w_k\,p(y_n\mid D_{-f(n)}, m_k)
+.. math:: \max_w \sum_n \ln\sum_k w_k\,p(y_n\mid D_{-f(n)}, m_k), \qquad
+          w_k = E_g\frac{\exp\sum_b g_b\,\ell_{bk}}{\sum_j\exp\sum_b g_b\,\ell_{bj}}
 
 A weight for each of many models is much to learn from few rows. Where the folds say so, only models
-near the best take part: those whose score is at most one or two standard errors behind it.
+near the best take part: those whose score is at most one or two standard errors behind it. Where there
+are only a few blocks of rows, as of a series, odds are averaged over what other blocks might have said.
 
 Reference: Y. Yao, A. Vehtari, D. Simpson & A. Gelman, "Using stacking to average Bayesian
 predictive distributions", 2018.
@@ -16,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.numerics.logspace import softmax
 from posteriori.numerics.types import Array
 
 __all__ = [
     "Splits",
+    "bootstrapped_weights",
     "log_mixed",
     "stacking_weights",
     "weights_by_folds",
@@ -120,9 +124,44 @@ def _height(p: Array, w: Array) -> float:
         return float(np.log(p @ w).mean() - w.sum())
 
 
+def bootstrapped_weights(log_scores: Any, rng: np.random.Generator, draws: int = 1000) -> Array:
+    """Return posterior odds averaged over a Bayesian bootstrap of the blocks that they come from.
+
+    Blocks count g ~ B · Dirichlet(1, …, 1) times: a lead that one block alone gives is shared with those
+    that are behind in it only. Known as pseudo-BMA+.
+
+    Parameters
+    ----------
+    log_scores : (B, K)
+        Log density of every block under every model, finite.
+    rng : Generator
+    draws : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    (K,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> odds = np.array([[0.0, -9.0], [0.0, 3.0], [0.0, 3.0]])  # 1 : e⁻³ for all together
+    >>> bootstrapped_weights(odds, np.random.default_rng(0)).round(1)
+    array([0.6, 0.4])
+    """
+    scores = np.asarray(log_scores, dtype=np.float64)
+    if scores.ndim != 2 or not scores.size or not np.isfinite(scores).all():
+        raise ValueError(
+            f"log_scores must be finite numbers of shape (B, K), got shape {scores.shape}"
+        )
+    counts = len(scores) * rng.dirichlet(np.ones(len(scores)), size=draws)
+    return softmax(counts @ scores, axis=1).mean(axis=0)
+
+
 def log_mixed(log_densities: Array, weights: Array) -> Array:
     """Return ln Σ_k w_k p_k of every row, (N,), from (N, K) and weights that sum to 1."""
     best = log_densities.max(axis=1, keepdims=True)
+    best = np.where(best == -np.inf, 0.0, best)  # nobody thought it possible
     with np.errstate(divide="ignore"):
         return best[:, 0] + np.log((weights * np.exp(log_densities - best)).sum(axis=1))
 

@@ -10,6 +10,7 @@ import pytest
 from posteriori import forecast
 from posteriori.analysis import Forecast, Forecasts, load_model, save_model
 from posteriori.analysis.forecasts.forecast_problem import DRAWS, FEW_DRAWS
+from posteriori.analysis.forecasts.series_average import SeriesAverage
 from posteriori.sequence import StructuralSeries
 from tests.analysis.forecasts.dated_tables import monthly, yearly
 
@@ -21,11 +22,18 @@ def found() -> Forecast:
     return forecast(yearly(), time="year", value="flow", models=FEW, horizon=4)
 
 
-def test_the_best_at_the_origins_goes_on(found: Forecast) -> None:
+def test_the_average_goes_on(found: Forecast) -> None:
+    """The forecast is the mixture of those of models that are fitted by hand, by their weights."""
     assert found.best == "level"
-    table = yearly()
-    model = StructuralSeries("level", draws=DRAWS).fit(table["flow"].to_numpy())
-    np.testing.assert_allclose(found.frame["median"], model.forecast(4).median, rtol=1e-9)
+    assert found.kept == "average"
+    weights = {name: found.ranking[name].weight for name in FEW}
+    assert found.fitted.weights == weights
+    assert sum(weights.values()) == pytest.approx(1.0)
+    y = yearly()["flow"].to_numpy()
+    models = {name: StructuralSeries(name, draws=DRAWS).fit(y).forecast(4) for name in FEW}
+    for column, level in (("median", 0.5), ("lower_80", 0.1), ("upper_95", 0.975)):
+        reached = sum(w * models[name].cdf(found.frame[column]) for name, w in weights.items())
+        np.testing.assert_allclose(reached, level, rtol=1e-8)
     assert list(found.frame) == [
         "year",
         "median",
@@ -64,7 +72,8 @@ def test_what_was_chosen_is_said(found: Forecast) -> None:
     assert "“level of" not in found.verdict
     assert "“level” foresaw best what came after 5 origins" in found.verdict
     assert "the walk, which forecasts the last value" in found.verdict
-    assert "80 % intervals held" in found.verdict
+    assert "The forecast is that of the average: level " in found.verdict
+    assert "Its 80 % intervals held" in found.verdict
     assert "for 2020 (80 %:" in found.verdict
     assert "level" in repr(found)
 
@@ -77,11 +86,20 @@ def test_components_are_those_of_the_series(found: Forecast) -> None:
     assert found.components.index[0] == 1980
 
 
+def test_one_model_is_no_average_but_one_origin_has_one() -> None:
+    alone = forecast(yearly(), time="year", value="flow", models=["level"], horizon=4, origins=2)
+    assert alone.kept == alone.best == "level"
+    assert "average" not in alone.verdict
+    once = forecast(yearly(), time="year", value="flow", models=FEW, horizon=4, origins=1)
+    assert once.kept == "average"
+
+
 def test_without_origins_evidence_ranks() -> None:
     f = forecast(yearly(), time="year", value="flow", models=(*FEW, "trend"), origins=0)
     evidences = [row.log_evidence for row in f.ranking.rows]
     assert evidences == sorted(evidences, reverse=True)
     assert "By evidence" in f.verdict
+    assert f.kept == f.best
     assert sum(row.probability for row in f.ranking.rows) == pytest.approx(1.0)
 
 
@@ -220,14 +238,13 @@ def test_inputs_are_learned_and_known_of_the_future() -> None:
         inputs=["price"],
         future=future,
         horizon=4,
-        models=FEW,
+        models=["level"],
         origins=2,
     )
     model = StructuralSeries("level", draws=DRAWS).fit(
         past["flow"].to_numpy(), inputs=past[["price"]].to_numpy()
     )
     expected = model.forecast(4, inputs=future[["price"]].to_numpy()).median
-    assert f.best == "level"
     np.testing.assert_allclose(f.frame["median"], expected, rtol=1e-9)
 
 
@@ -264,9 +281,11 @@ def both() -> Forecasts:
 
 def test_series_are_forecast_one_by_one(both: Forecasts) -> None:
     y = yearly(34, 1)["flow"].to_numpy()
-    assert both["b"].best == "level"
+    assert both["b"].kept == "average"
     alone = StructuralSeries("level", draws=FEW_DRAWS).fit(y).forecast(3)
-    np.testing.assert_allclose(both["b"].frame["median"], alone.median, rtol=1e-12)
+    np.testing.assert_allclose(
+        both["b"].fitted.models["level"].forecast(3).median, alone.median, rtol=1e-12
+    )
     assert list(both.frame)[:3] == ["year", "shop", "median"]
     assert both.frame["shop"].tolist() == ["a"] * 3 + ["b"] * 3
     assert list(both) == ["a", "b"]
@@ -287,7 +306,9 @@ def test_saved_models_go_on(found: Forecast, both: Forecasts, tmp_path: Path) ->
     model = load_model(tmp_path / "m.po")
     later = pd.DataFrame({"year": [2021, 2020, 2022, 2024], "flow": [None, 9.0, 8.0, None]})
     told = model.predict(later, 0.8)
-    by_hand = StructuralSeries("level", draws=DRAWS).fit(yearly()["flow"].to_numpy()).update([9.0])
+    y = yearly()["flow"].to_numpy()
+    models = {name: StructuralSeries(name, draws=DRAWS).fit(y) for name in FEW}
+    by_hand = SeriesAverage(models, found.fitted.weights).update([9.0])
     first = by_hand.forecast(1)
     assert told["median"].iloc[0] == pytest.approx(first.median[0], rel=1e-9)
     assert told["lower_80"].iloc[0] == pytest.approx(first.quantile(0.1)[0], rel=1e-9)

@@ -52,6 +52,9 @@ def test_an_origin_says_what_its_own_model_says() -> None:
     np.testing.assert_allclose(found.log_density, dist.log_prob(Y[30:34]), rtol=1e-12)
     np.testing.assert_allclose(found.median, dist.median, rtol=1e-9)
     np.testing.assert_allclose(found.level, dist.cdf(Y[30:34]), rtol=1e-9)
+    past = StructuralSeries("level", draws=100).fit(Y[:30])
+    assert found.known.shape == (30,)
+    assert found.known.sum() == pytest.approx(float(past.log_evidence_))
 
 
 @pytest.mark.parametrize("name", ["level", "walk", "autoregression", "log level"])
@@ -114,7 +117,8 @@ def test_errors_are_in_units_of_the_seasonal_naive_one() -> None:
     np.testing.assert_allclose(naive_scale(problem), np.repeat(expected, 6))
     middle = np.concatenate([y[30:36] + 1.0, y[42:48] - 2.0])
     level = np.concatenate([np.full(6, 0.05), np.full(6, 0.5)])
-    scores = OriginScores(np.zeros(12), middle, level, np.repeat(middle[:, None], 5, axis=1))
+    draws = np.repeat(middle[:, None], 5, axis=1)
+    scores = OriginScores(np.zeros(12), middle, level, draws, np.zeros(72))
     told = measure_scores(scores, problem)
     assert told["scaled error"] == pytest.approx(0.5 * (1.0 / expected[0] + 2.0 / expected[1]))
     assert told["CRPS"] == pytest.approx(1.5)
@@ -122,27 +126,64 @@ def test_errors_are_in_units_of_the_seasonal_naive_one() -> None:
     assert told["inside 95 %"] == 1.0
 
 
-def test_the_average_has_the_stacking_weights_of_earlier_origins() -> None:
-    """Against a search over all weights of two models, one hundredth apart."""
-    problem = problem_of(Y, 5, (20, 25, 30))
-    rng = np.random.default_rng(0)
+def _share(blocks: list[float]) -> float:
+    """Return E[1/(1 + exp Σ g_b d_b)] over g ~ B · Dirichlet(1, …, 1), from many draws, one by one."""
+    rng, shares = np.random.default_rng(7), []
+    for _ in range(8_000):
+        waits = [rng.exponential() for _ in blocks]
+        told = sum(w * d for w, d in zip(waits, blocks, strict=True)) * len(blocks) / sum(waits)
+        shares.append(1.0 / (1.0 + np.exp(told)))
+    return float(np.mean(shares))
+
+
+def test_the_average_has_the_weights_of_what_is_known_at_each_origin() -> None:
+    """Two models; stretches of five values, and origins, whose five forecasts count for √5 values."""
+    problem, rng = problem_of(Y, 5, (20, 25)), np.random.default_rng(0)
+    logs, known = rng.normal(-1.0, 0.6, (2, 10)), rng.normal(-1.0, 0.2, (2, 45))
+    whole = rng.normal(-1.0, 0.2, (2, 40))
     scores = [
-        OriginScores(logs, np.zeros(15), np.full(15, share), np.zeros((15, 50)))
-        for logs, share in ((rng.normal(-1.0, 0.6, 15), 0.2), (rng.normal(-1.1, 0.6, 15), 0.6))
+        OriginScores(one, np.zeros(10), np.full(10, level), np.zeros((10, 50)), before)
+        for one, level, before in zip(logs, (0.2, 0.6), known, strict=True)
     ]
-    averaged, weights = average_scores(scores, problem, np.random.default_rng(0))
-    logs = np.stack([one.log_density for one in scores], axis=1)
-    grid = np.linspace(0.0, 1.0, 10_001)
+    averaged, weights = average_scores(scores, list(whole), problem, np.random.default_rng(0))
+    behind = logs[1] - logs[0]
+    origins = [behind[:5].sum() / np.sqrt(5.0), behind[5:].sum() / np.sqrt(5.0)]
 
-    def best(rows: Array) -> float:
-        mixed = grid[:, None] * np.exp(rows[:, 0]) + (1.0 - grid[:, None]) * np.exp(rows[:, 1])
-        return float(grid[np.log(mixed).sum(axis=1).argmax()])
+    def stretches(terms: Array, length: int) -> list[float]:
+        gaps = terms[1] - terms[0]
+        return [gaps[k : k + length].sum() for k in range(0, len(gaps), length)]
 
-    shares = np.repeat([0.5, best(logs[:5]), best(logs[:10])], 5)
-    expected = np.log(shares * np.exp(logs[:, 0]) + (1.0 - shares) * np.exp(logs[:, 1]))
-    np.testing.assert_allclose(averaged.log_density, expected, atol=2e-3)
-    np.testing.assert_allclose(averaged.level, 0.2 * shares + 0.6 * (1.0 - shares), atol=1e-3)
-    assert weights[0] == pytest.approx(best(logs), abs=1e-3)
+    first = _share(stretches(known[:, :20], 4))
+    second = _share([*stretches(known[:, 20:], 5), origins[0]])
+    last = _share([*stretches(whole, 5), *origins])
+    shares = np.repeat([first, second], 5)
+    error = 5.0 * 0.5 / np.sqrt(1000)  # of a mean of 1000 numbers between 0 and 1
+    np.testing.assert_allclose(averaged.level, 0.2 * shares + 0.6 * (1.0 - shares), atol=error)
+    expected = np.log(shares * np.exp(logs[0]) + (1.0 - shares) * np.exp(logs[1]))
+    np.testing.assert_allclose(averaged.log_density, expected, atol=2.0 * error)
+    assert weights[0] == pytest.approx(last, abs=error)
+    assert weights.sum() == pytest.approx(1.0)
+
+
+def test_a_model_is_out_that_thought_impossible_what_came() -> None:
+    """Values that no model thought possible say nothing, and no density is above that of certainty."""
+    problem = problem_of(Y, 5, (20, 25), step=0.5)
+    none = np.full(10, -1.0)
+    none[3] = -np.inf
+    other = none.copy()
+    other[7] = -np.inf
+    known, sure = np.full(45, 1.0), np.full(45, 9.0)  # both beyond certainty: ln 2
+    scores = [
+        OriginScores(logs, np.zeros(10), np.zeros(10), np.zeros((10, 50)), before)
+        for logs, before in ((none, known), (other, sure))
+    ]
+    whole = [known[:40], sure[:40]]
+    averaged, weights = average_scores(scores, whole, problem, np.random.default_rng(0))
+    assert weights.tolist() == [1.0, 0.0]
+    assert np.isneginf(averaged.log_density).tolist() == [k == 3 for k in range(10)]
+    same = [one._replace(log_density=none) for one in scores]
+    _, weights = average_scores(same, whole, problem, np.random.default_rng(0))
+    np.testing.assert_allclose(weights, 0.5)
 
 
 def test_origins_are_a_horizon_apart_where_there_is_room() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.fitting.ranked_outcomes import told_end
 from posteriori.analysis.fitting.running import Outcome, run_candidates
 from posteriori.analysis.forecasts.dated.dated_column import DatedTable
@@ -76,13 +77,21 @@ class Forecast(TaskResult):
 
     @property
     def best(self) -> str:
-        """The candidate at the top, which makes the forecast."""
+        """The candidate at the top: it foresaw best what came after the origins."""
         return self.ranking.best
+
+    @property
+    def kept(self) -> str:
+        """The candidate that makes the forecast: the average if there is one, else the best.
+
+        Who is first after a few origins is partly first by luck, and surer than it should be.
+        """
+        return AVERAGE if AVERAGE in self.outcomes else self.best
 
     @property
     def fitted(self) -> Any:
         """Its model, fitted to all steps."""
-        return self.outcomes[self.best].model[-1]
+        return self.outcomes[self.kept].model[-1]
 
     def words(self, name: str) -> str:
         """Return what a candidate is called where it is shown."""
@@ -130,7 +139,7 @@ class Forecast(TaskResult):
 
     @cached_property
     def model(self) -> ForecastModel:
-        """The model at the top as one that takes tables, absorbs later values, and can be saved."""
+        """The model that is kept as one that takes tables, absorbs later values, and can be saved."""
         return make_forecast_model(self.dated, {self.prepared.name: self})
 
     @property

@@ -92,7 +92,7 @@ class Forecasts(TaskResult):
 
     @cached_property
     def model(self) -> ForecastModel:
-        """The models at the top as one that takes tables, absorbs later values, and can be saved."""
+        """The models that are kept as one that takes tables, absorbs later values, and can be saved."""
         return make_forecast_model(self.dated, self.series)
 
     @property
@@ -315,6 +315,6 @@ def _forecast_one(dated: DatedTable, place: int, options: ForecastOptions) -> Fo
         return " ".join(str(error).split())
     if found.ranking.rows[0].failure:
         return found.ranking.rows[0].failure
-    kept = {found.best, found.components_of}
+    kept = {found.kept, found.best, found.components_of}
     slim = {n: o if n in kept else o._replace(model=None) for n, o in found.outcomes.items()}
     return replace(found, outcomes=slim, dated=dated._replace(series=()))

@@ -1,4 +1,4 @@
-"""What is kept of forecasts: the models at the top, with the clocks of their series."""
+"""What is kept of forecasts: the models that make them, with the clocks of their series."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["make_forecast_model"]
 
 
 def make_forecast_model(dated: DatedTable, series: Mapping[str, Forecast]) -> ForecastModel:
-    """Return the models at the top of every series as one that can be saved."""
+    """Return the models that make them of every series as one that can be saved."""
     if not series:
         raise ValueError("no series could be forecast: there is no model to keep")
     shelf = SeriesShelf({name: _kept(one) for name, one in series.items()})
     first = next(iter(series.values()))
-    names = {one.words(one.best) for one in series.values()}
-    evidence = first.outcomes[first.best].evidence if len(series) == 1 else None
+    names = {one.words(one.kept) for one in series.values()}
+    evidence = first.outcomes[first.kept].evidence if len(series) == 1 else None
     facts = {
         **common_facts(
             sum(len(one.prepared.problem.rows.y) for one in series.values()), first.options.seed
@@ -35,7 +35,7 @@ def make_forecast_model(dated: DatedTable, series: Mapping[str, Forecast]) -> Fo
         "series": len(series),
         "log_evidence": None if evidence is None else float(evidence),
         "kind": "" if evidence is None else evidence.kind,
-        "prior": first.outcomes[first.best].candidate.prior if len(series) == 1 else "",
+        "prior": first.outcomes[first.kept].candidate.prior if len(series) == 1 else "",
     }
     return ForecastModel(
         names.pop() if len(names) == 1 else "several models",

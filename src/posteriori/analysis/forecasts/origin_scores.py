@@ -6,7 +6,13 @@ r"""What candidates say of later values from origins, and how well that fits wha
 At every origin a candidate is fitted to its past alone. A recorded y stands for y ± ½h, h being the step
 to which values are recorded.
 
-Reference: T. Gneiting & A. Raftery, "Strictly proper scoring rules, prediction, and estimation", 2007.
+Candidates are averaged by what they said one step ahead of all values, which adds up to their evidence, and by
+what they said of the H steps after each origin. Such forecasts err together: they count for √H values, between 1
+if one error made all others and H if each had its own. Which model leads may hang on a few stretches of the
+series: the odds are averaged over a bootstrap of these.
+
+References: T. Gneiting & A. Raftery, "Strictly proper scoring rules, prediction, and estimation", 2007;
+Y. Yao, A. Vehtari, D. Simpson & A. Gelman, "Using stacking to average Bayesian predictive distributions", 2018.
 """
 
 from __future__ import annotations
@@ -26,7 +32,7 @@ from posteriori.distributions.batches import has_atoms, take_members
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.cross_validation import Metrics, recorded_log_density
-from posteriori.selection.stacking import log_mixed, stacking_weights
+from posteriori.selection.stacking import bootstrapped_weights, log_mixed
 
 __all__ = [
     "OriginScores",
@@ -42,6 +48,10 @@ __all__ = [
 _DRAWS = 1000
 #: Models of a smaller share are left out of the average.
 _LEAST_SHARE = 0.01
+#: Stretches into which a series is divided at least, where it has as many values.
+_FEWEST_STRETCHES = 5
+#: Nats behind the best from which on it does not matter how many they are.
+_FARTHEST = 1e4
 
 
 class OriginScores(NamedTuple):
@@ -56,12 +66,15 @@ class OriginScores(NamedTuple):
         p(Y ≤ y | past), with half of what is at y; uniform where forecasts are calibrated.
     draws : (N, S)
         Of the forecasts, sorted.
+    known : (M,)
+        ln p(y_t | earlier values) of the steps before each origin, origin after origin.
     """
 
     log_density: Array
     median: Array
     level: Array
     draws: Array
+    known: Array
 
 
 def score_from_origin(problem: ForecastProblem, candidate: Candidate, fold: int | None) -> Any:
@@ -86,7 +99,8 @@ def score_from_origin(problem: ForecastProblem, candidate: Candidate, fold: int 
     if has_atoms(some):
         level = level - 0.5 * np.exp(log_density)
     draws = np.sort(some.sample(_DRAWS, rng=np.random.default_rng(0)), axis=0).T
-    return OriginScores(log_density, np.asarray(some.median), level, draws)
+    known = model.log_predictive_
+    return OriginScores(log_density, np.asarray(some.median), level, draws, known)
 
 
 def join_origins(parts: list[OriginScores], problem: ForecastProblem) -> OriginScores | None:
@@ -143,36 +157,67 @@ def measure_scores(scores: OriginScores, problem: ForecastProblem) -> Metrics:
 
 
 def average_scores(
-    scores: Sequence[OriginScores], problem: ForecastProblem, rng: np.random.Generator
+    scores: Sequence[OriginScores],
+    known: Sequence[Array],
+    problem: ForecastProblem,
+    rng: np.random.Generator,
 ) -> tuple[OriginScores, Array]:
-    """Return what the average says, at each origin with the stacking weights of earlier ones, and its weights.
+    """Return what the average says, at each origin with the weights of what was known then, and its weights.
 
-    At the first origin all have equal weights; the weights that are returned, (K,), are those of all
-    origins.
+    Parameters
+    ----------
+    scores : sequence of OriginScores
+        Of K candidates.
+    known : sequence of (T,)
+        ln p(y_t | earlier values) of all steps, by candidate.
+    problem : ForecastProblem
+    rng : Generator
+
+    Returns
+    -------
+    OriginScores
+    (K,)
+        The weights that the whole series and all origins ask for.
     """
     logs = np.stack([one.log_density for one in scores], axis=1)
-    count, ends = logs.shape[1], np.cumsum(problem.sizes)
-    parts = []
-    for start, end in zip([0, *ends[:-1]], ends, strict=True):
-        weights = _weights(logs[:start]) if start else np.full(count, 1.0 / count)
-        here = slice(int(start), int(end))
+    told = np.split(logs, np.cumsum(problem.sizes)[:-1])
+    before = np.split(
+        np.stack([one.known for one in scores], axis=1), np.cumsum(problem.origins)[:-1]
+    )
+    parts, start = [], 0
+    for k, later in enumerate(told):
+        weights = _weights(before[k], told[:k], problem, rng)
+        here = slice(start, start := start + len(later))
         levels = np.stack([one.level[here] for one in scores], axis=1)
         draws = _mixed_draws([one.draws[here] for one in scores], weights, rng)
-        middle = np.median(draws, axis=1)
-        parts.append(OriginScores(log_mixed(logs[here], weights), middle, levels @ weights, draws))
+        said = log_mixed(later, weights), np.median(draws, axis=1), levels @ weights, draws
+        parts.append(OriginScores(*said, log_mixed(before[k], weights)))
     joined = join_origins(parts, problem)
     assert joined is not None
-    return joined, _weights(logs)
+    return joined, _weights(np.stack(known, axis=1), told, problem, rng)
 
 
-def _weights(logs: Array) -> Array:
-    """Return stacking weights without the smallest; values that nobody thought possible say nothing."""
-    possible = np.isfinite(logs.max(axis=1))
-    if not possible.any():
-        return np.full(logs.shape[1], 1.0 / logs.shape[1])
-    found = stacking_weights(logs[possible])
+def _weights(
+    known: Array, told: Sequence[Array], problem: ForecastProblem, rng: np.random.Generator
+) -> Array:
+    """Return weights by stretches of what is known, (T, K), and by origins, (H, K) each, without the smallest."""
+    if problem.step > 0.0:  # no value has a probability above 1
+        known = np.minimum(known, -np.log(problem.step))
+    length = max(1, min(problem.horizon, len(known) // _FEWEST_STRETCHES))
+    stretches = np.array_split(_behind_best(known), max(1, len(known) // length))
+    blocks = [part.sum(axis=0) for part in stretches]
+    blocks += [_behind_best(part).sum(axis=0) / np.sqrt(len(part)) for part in told]
+    found = bootstrapped_weights(np.array(blocks), rng)
     kept = np.where(found < _LEAST_SHARE, 0.0, found)
     return kept / kept.sum()
+
+
+def _behind_best(logs: Array) -> Array:
+    """Return how far each is behind the best of its row; values that nobody thought possible say nothing."""
+    best = logs.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        gaps = np.maximum(logs - best, -_FARTHEST)
+    return np.where(np.isfinite(best), gaps, 0.0)
 
 
 def _mixed_draws(draws: list[Array], weights: Array, rng: np.random.Generator) -> Array:

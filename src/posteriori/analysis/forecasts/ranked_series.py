@@ -74,10 +74,13 @@ def _add_average(
 ) -> dict[str, float]:
     """Add the average of all candidates that have said something, and return its weights."""
     members = {name: o for name, o in outcomes.items() if o.unseen is not None}
-    if len(members) < 2 or len(problem.origins) < 2:
+    if len(members) < 2:
         return {}
     scores, shares = average_scores(
-        [o.unseen for o in members.values()], problem, np.random.default_rng(seed)
+        [o.unseen for o in members.values()],
+        [o.model[-1].log_predictive_ for o in members.values()],
+        problem,
+        np.random.default_rng(seed),
     )
     weights = dict(zip(members, shares.tolist(), strict=True))
     kept = {name: share for name, share in weights.items() if share > 0.0}

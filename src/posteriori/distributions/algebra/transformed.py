@@ -255,7 +255,9 @@ class UnivariateTransformed(TransformedFamily, Univariate):
     def _cdf(self, x: Array) -> Array:
         low, high = self.map.sublevel(x)
         empty = low > high
-        below = self.base.cdf(np.where(empty, 0.0, high)) - self.base.cdf(np.where(empty, 0.0, low))
+        below = self.base.cdf(np.where(empty, 0.0, high))
+        if not self.map.increasing:  # else it begins at −∞
+            below = below - self.base.cdf(np.where(empty, 0.0, low))
         if self._has_atoms:
             finite = np.isfinite(low) & ~empty
             below = below + finite * np.exp(self.base.log_prob(np.where(finite, low, 0.0)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.batches import has_atoms
-from posteriori.numerics.calculus.roots import invert_increasing, least_whole
+from posteriori.numerics.calculus.roots import invert_increasing, invert_smooth, least_whole
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import probability_vector
@@ -109,7 +109,11 @@ class PredictiveMixture(Univariate):
         low, high = ends.min(axis=0), ends.max(axis=0)
         if self._has_atoms and (np.abs(ends) < _LARGEST_WHOLE).all():
             return self._quantile_of_counts(q, low, high)
-        return invert_increasing(self._cdf, q, low, high, jumps=self._has_atoms)
+        if self._has_atoms or not np.isfinite(ends).all():
+            return invert_increasing(self._cdf, q, low, high, jumps=self._has_atoms)
+        shares = np.array([p for _, p in self._likely])
+        start = np.clip(np.tensordot(shares, ends, 1), low, high)
+        return invert_smooth(self._cdf, lambda x: np.exp(self._log_density(x)), q, low, high, start)
 
     def _quantile_of_counts(self, q: Array, low: Array, high: Array) -> Array:
         """Return quantiles where some members count: between whole numbers only the others rise.

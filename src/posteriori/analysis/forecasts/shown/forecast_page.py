@@ -124,8 +124,8 @@ def _ranking(found: Forecast) -> str:
     last = ", ".join(time_words(problem.rows.clock, time) for time in times)
     said = (
         f"Every model was fitted to the values up to each of {last}, and said how probable what came after it "
-        f"was. S{heading_words()[1:]}. The average has at each origin the weights that earlier "
-        "origins ask for."
+        f"was. S{heading_words()[1:]}. The average makes the forecast; its weights follow from what models "
+        "said one step ahead and after the origins, and at each origin from what was known then."
     )
     remarks = bullet_list([*failures_of(found), *warnings_of(found)])
     return section("All models", paragraph(said) + listed + remarks)
@@ -154,22 +154,22 @@ def _parts(found: Forecast) -> str:
 
 def _origins(found: Forecast) -> str:
     problem = found.prepared.problem
-    if found.best not in found.metrics:
+    if found.kept not in found.metrics:
         return ""
-    errors = {found.words(found.best): _errors_by_step(found, found.best)}
-    if "walk" in found.metrics and found.best != "walk":
+    errors = {found.words(found.kept): _errors_by_step(found, found.kept)}
+    if "walk" in found.metrics and found.kept != "walk":
         errors["walk"] = _errors_by_step(found, "walk")
     unit = found.prepared.calendar.steps
     ahead = figure(
         draw_errors(errors, np.unique(problem.steps_ahead), unit),
         "How far medians were off, by how far ahead they were.",
     )
-    levels = found.outcomes[found.best].unseen.level
+    levels = found.outcomes[found.kept].unseen.level
     spread = figure(
         draw_forecast_levels(levels),
         "Where values lay in their forecasts: evenly if these are calibrated, at the ends if they are too narrow.",
     )
-    metrics = found.metrics[found.best]
+    metrics = found.metrics[found.kept]
     held = paragraph(
         f"Of {counted(len(levels), 'value')}, {100 * metrics['inside 80 %']:.0f} % lay inside the 80 % "
         f"intervals and {100 * metrics['inside 95 %']:.0f} % inside the 95 % intervals."

@@ -88,11 +88,11 @@ def _probability(p: float) -> str:
 
 
 def verdict_of_forecast(found: Forecast) -> str:
-    """Say which model foresees best, by how much, whether it beats the walk, and what it says."""
+    """Say which model foresees best, by how much, whether it beats the walk; who makes the forecast, and what it is."""
     if found.ranking.rows[0].failure:
         return "No model could be fitted."
-    parts = [_ranked_sentence(found), _walk_sentence(found), _covered_sentence(found)]
-    parts.append(event_sentence(found) or _ahead_sentence(found))
+    parts = [_ranked_sentence(found), _walk_sentence(found), _average_sentence(found)]
+    parts += [_covered_sentence(found), event_sentence(found) or _ahead_sentence(found)]
     return " ".join(part for part in parts if part)
 
 
@@ -138,10 +138,21 @@ def _walk_sentence(found: Forecast) -> str:
     return f"Whether it beats the walk, which forecasts the last value, is open: {told} ({change})."
 
 
-def _covered_sentence(found: Forecast) -> str:
-    if found.best not in found.metrics:
+def _average_sentence(found: Forecast) -> str:
+    if found.kept != AVERAGE:
         return ""
-    share = found.metrics[found.best]["inside 80 %"]
+    shares = found.fitted.weights
+    first = sorted(shares, key=lambda n: -shares[n])[:3]
+    listed = ", ".join(f"{found.words(n)} {100 * shares[n]:.0f} %" for n in first)
+    return (
+        f"The forecast is that of the average: {listed}{' and others' if len(shares) > 3 else ''}."
+    )
+
+
+def _covered_sentence(found: Forecast) -> str:
+    if found.kept not in found.metrics:
+        return ""
+    share = found.metrics[found.kept]["inside 80 %"]
     total = len(found.prepared.problem.values)
     return f"Its 80 % intervals held {100 * share:.0f} % of {counted(total, 'value')}."
 
@@ -158,13 +169,7 @@ def _ahead_sentence(found: Forecast) -> str:
         f"{short_number(frame[f'upper_{name}'].iloc[k])})"
         for k in ends
     ]
-    members = ""
-    if found.best == AVERAGE:
-        shares = found.fitted.weights
-        first = sorted(shares, key=lambda n: -shares[n])[:3]
-        listed = ", ".join(f"{found.words(n)} {100 * shares[n]:.0f} %" for n in first)
-        members = f" The average is of {listed}{' and others' if len(shares) > 3 else ''}."
-    return f"It expects {', and '.join(told)}.{members}"
+    return f"It expects {', and '.join(told)}."
 
 
 def event_sentence(found: Forecast) -> str:

@@ -14,12 +14,12 @@ __all__ = ["series_rows"]
 
 
 def series_rows(found: Forecasts) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return a header, and for every series what it is forecast by, and as what."""
+    """Return a header, and for every series which model foresaw it best, and what is forecast, how well."""
     mass = f"{100 * found.options.mass[0]:g}"
     header: tuple[str, ...] = (
         "series",
         "values",
-        "model",
+        "best model",
         "scaled",
         "in 80 %",
         "last",
@@ -28,7 +28,7 @@ def series_rows(found: Forecasts) -> tuple[tuple[str, ...], list[tuple[str, ...]
     )
     rows: list[tuple[str, ...]] = []
     for name, one in found.series.items():
-        problem, frame, metrics = one.prepared.problem, one.frame, one.metrics.get(one.best, {})
+        problem, frame, metrics = one.prepared.problem, one.frame, one.metrics.get(one.kept, {})
         known = problem.rows.y[problem.rows.y == problem.rows.y]
         clock, later = problem.rows.clock, one.prepared.later
         low, high = (short_number(frame[f"{end}_{mass}"].iloc[0]) for end in ("lower", "upper"))
