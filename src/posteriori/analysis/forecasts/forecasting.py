@@ -177,7 +177,7 @@ class Forecast(TaskResult):
             {**asdict(row), "words": self.words(row.name), "errors": self.metrics.get(row.name, {})}
             for row in self.ranking.rows
         ]
-        return {"kept": self.best, "ranking": rows, "forecast": self.frame}
+        return {"kept": self.kept, "ranking": rows, "forecast": self.frame}
 
     def __repr__(self) -> str:
         header, rows = forecast_rows(self)
