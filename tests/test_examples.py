@@ -34,6 +34,19 @@ def test_dear_laws_are_tried_on_few_examples(monkeypatch):
     assert tried_examples(monkeypatch, 0.0) > examples.LEAST
 
 
+def test_a_law_that_draws_within_itself_sees_all():
+    seen = []
+
+    @given(st.data())
+    def law(data):
+        seen.append(data.draw(st.integers()))
+        spend(0.02)
+
+    law.hypothesis.inner_test = examples.until_enough(law.hypothesis.inner_test)
+    law()
+    assert len(seen) > examples.LEAST
+
+
 def test_a_law_that_breaks_is_told_with_its_smallest_example():
     @given(st.integers(0, 10_000))
     def law(number):

@@ -158,12 +158,13 @@ def grown_recipes(
     frame, target, task, models
         As of :func:`posteriori.analyze`, whose other options do not matter here.
     """
-    if target is None:
+    names = (models,) if isinstance(models, str) else models or ()
+    trees = [c for c in CANDIDATES if c.path.startswith(_TREES)]
+    tasks = {c.task for c in trees if not names or c.name in names or c.words in names}
+    if target is None or not tasks:
         return []
     goal = read_target(frame, target, task)
-    asked = [c for c in CANDIDATES if c.task == goal.task and c.path.startswith(_TREES)]
-    names = (models,) if isinstance(models, str) else models or ()
-    if not any(not names or c.name in names or c.words in names for c in asked):
+    if goal.task not in tasks:
         return []
     if goal.classes is None:
         return ["trees of numbers"]

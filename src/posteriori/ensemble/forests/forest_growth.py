@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,13 +125,18 @@ def grow_forest(
         From the sums of leaves (L, S).
     progress : Progress
     """
+    width = leaf_values(np.ones((1, rows.n_sums))).values.shape[1]
+    unseen, n_unseen = np.zeros((len(rows.x), width)), np.zeros(len(rows.x), dtype=np.int64)
     grown: list[_Part] = []
-    count = 0
+    count, threads = 0, thread_count()
     try:
-        for part in _parts_of(rows, rules, seeds, leaf_values):
-            grown.append(part if not grown else part.add_unseen(grown[0]))
-            count += len(part.trees.roots)
-            progress.say(f"tree {count} of {len(seeds)}")
+        with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+            for part in _parts_of(rows, rules, seeds, leaf_values, pool):
+                _tell_unseen(part, rows.x, unseen, pool)
+                n_unseen += (part.counts == 0.0).sum(axis=0)
+                grown.append(part._replace(counts=part.counts[:0].copy()))
+                count += len(part.trees.roots)
+                progress.say(f"tree {count} of {len(seeds)}")
     except KeyboardInterrupt:
         if not grown:
             raise
@@ -139,23 +145,16 @@ def grow_forest(
         progress.close()
     trees, said = join_trees([part.trees for part in grown]), _joined([p.said for p in grown])
     gain = np.sum([part.gain for part in grown], axis=0)
-    return Forest(trees, said.places, said.values / count, gain, grown[0].unseen, grown[0].n_unseen)
+    return Forest(trees, said.places, said.values / count, gain, unseen, n_unseen)
 
 
 class _Part(NamedTuple):
-    """Some of the trees: what their leaves say, what columns gained, and what unseen rows were told."""
+    """Some of the trees, what their leaves say, what columns gained, and how often each has seen a row."""
 
     trees: Trees
     said: LeafValues
     gain: Array
-    unseen: Array
-    n_unseen: IntArray
-
-    def add_unseen(self, total: _Part) -> _Part:
-        """Add what unseen rows were told to that of all parts, and keep it there alone."""
-        np.add(total.unseen, self.unseen, out=total.unseen)
-        np.add(total.n_unseen, self.n_unseen, out=total.n_unseen)
-        return self._replace(unseen=total.unseen[:0], n_unseen=total.n_unseen[:0])
+    counts: Array
 
 
 def _joined(parts: list[LeafValues]) -> LeafValues:
@@ -169,9 +168,10 @@ def _parts_of(
     rules: Rules,
     seeds: IntArray,
     leaf_values: Callable[[Array], LeafValues],
+    pool: ThreadPoolExecutor | None,
 ) -> Iterator[_Part]:
     """Yield trees in the order of their seeds, a few at a time: a compiled call lasts a moment."""
-    threads, few = thread_count(), min(max(_ENTRIES // len(rows.x), 1), _MOST_AT_ONCE)
+    few, ahead = min(max(_ENTRIES // len(rows.x), 1), _MOST_AT_ONCE), 2 * thread_count()
     parts = [(seeds[first : first + few],) for first in range(0, len(seeds), few)]
     spare: list[TreeGrower] = []
 
@@ -181,9 +181,8 @@ def _parts_of(
         spare.append(grower)
         return part
 
-    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
-        for first in range(0, len(parts), 2 * threads):
-            yield from run_beside(grow, parts[first : first + 2 * threads], pool)
+    for first in range(0, len(parts), ahead):
+        yield from run_beside(grow, parts[first : first + ahead], pool)
 
 
 def _grower_of(rows: ForestRows, rules: Rules) -> TreeGrower:
@@ -204,17 +203,30 @@ def _grow_part(
     said, leaf = leaf_values(sums[trees.is_leaf]), trees.is_leaf
     places = np.zeros(len(leaf), dtype=np.int32)
     places[leaf] = said.places
-    unseen, n_unseen = np.zeros((len(rows.x), said.values.shape[1])), (counts == 0.0).sum(axis=0)
-    given = places, as_kernel_input(said.values), as_kernel_input(rows.x)
-    _add_unseen(trees.arrays, *given, counts, unseen)
-    return _Part(trees, LeafValues(said.values, places), gain, unseen, n_unseen)
+    return _Part(trees, LeafValues(said.values, places), gain, counts)
+
+
+def _tell_unseen(part: _Part, x: Array, unseen: Array, pool: ThreadPoolExecutor | None) -> None:
+    """Add to ``unseen`` (N, V) what trees say of the rows that they were not grown from."""
+    said = part.said.places, as_kernel_input(part.said.values)
+    given = part.trees.arrays, *said, as_kernel_input(x), part.counts, unseen
+    ends = np.linspace(0, len(x), (1 if pool is None else thread_count()) + 1).astype(int).tolist()
+    run_beside(_add_unseen, [(*given, *pair) for pair in pairwise(ends)], pool)
 
 
 @kernel(allocates=False)
-def _add_unseen(trees: Any, places: Any, values: Any, x: Any, counts: Any, unseen: Any) -> None:
-    """Add to ``unseen`` (N, V) what trees say of the rows that they were not grown from."""
+def _add_unseen(
+    trees: Any,
+    places: Any,
+    values: Any,
+    x: Any,
+    counts: Any,
+    unseen: Any,
+    first: int,
+    end: int,
+) -> None:
     for t in range(len(counts)):
-        for n in range(len(unseen)):
+        for n in range(first, end):
             if counts[t, n] == 0.0:
                 place = places[leaf_of(trees, t, x, n)]
                 for v in range(unseen.shape[1]):
