@@ -153,7 +153,9 @@ def eliminate_all(
     edges, n = neighbours.size, weights.size
     room, work = 2 * edges + 4 * chosen.size + 64, 40.0 * (edges + chosen.size)
     cycles = edges // 2 - chosen.size + 1
-    if cycles > 0:  # no tree: so many nodes at most are looked for among all that are left, and add edges
+    if (
+        cycles > 0
+    ):  # no tree: so many nodes at most are looked for among all that are left, and add edges
         work += _PER_PAIR * float(chosen.size) * min(chosen.size, cycles)
     most = int(min(most_bits * _UNITS, np.iinfo(np.int64).max // 2))
     while True:
