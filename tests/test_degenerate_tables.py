@@ -1,5 +1,6 @@
 """A law of all estimators: degenerate tables end in sound answers, or in an error that says what to do."""
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
@@ -19,6 +20,8 @@ from posteriori.density import (
     NearestNeighborDensity,
     StudentDensity,
 )
+from posteriori.estimators import LinearPredictorEstimator
+from posteriori.mixture import GaussianMixture
 from posteriori.regression import (
     FourierBasis,
     GaussianBasis,
@@ -36,8 +39,8 @@ from posteriori.sequence import (
     MarkovModel,
     StructuralSeries,
 )
-from tests.degenerate_tables import case_of, fault_of
-from tests.estimators.test_contract import ROWS, public_estimators
+from tests.degenerate_tables import TABLES, case_of, fault_of, options_of
+from tests.estimators.test_contract import ROWS, public_classes
 
 #: Estimators that predict no targets, with what they learn from.
 OTHERS: tuple[tuple[BaseEstimator, str], ...] = (
@@ -65,14 +68,51 @@ MORE = {
     "HiddenMarkovModel": tuple(("emission", name) for name in EMISSIONS),
     "HiddenMarkovClassifier": tuple(("emission", name) for name in EMISSIONS),
 }
+#: Is no estimator, but what some have in common.
+COMMON = {LinearPredictorEstimator}
 ALL = pytest.mark.parametrize("one", LAWS, ids=lambda one: one.__name__)
 
 
 def faults(one, seeds):
     model, kind = LAWS[one]
-    more = MORE.get(one.__name__, ())
-    return [fault for s in seeds if (fault := fault_of(case_of(model, kind, s, more), kind))]
+    cases = (case_of(model, kind, seed, MORE.get(one.__name__, ())) for seed in seeds)
+    return [fault for case in cases if (fault := fault_of(case, kind))]
 
 
 def test_every_public_estimator_is_under_the_law():
-    assert set(LAWS) == public_estimators() | {type(made) for made, _ in OTHERS}
+    assert set(LAWS) == public_classes() - COMMON
+
+
+def test_options_are_those_of_docstrings():
+    assert ("solver", "lbfgs") in options_of(GaussianMixture())
+    assert ("moves", False) in options_of(GaussianMixture())
+    assert not [name for name in MORE if name not in {one.__name__ for one in LAWS}]
+
+
+def test_the_law_notices_what_is_unsound():
+    class Unsound(BaseEstimator):
+        def fit(self, X, y):
+            return self
+
+        def predict(self, X):
+            return np.full(len(X), np.nan)
+
+    class Failing(Unsound):
+        def predict(self, X):
+            return np.linalg.cholesky(-np.eye(2))
+
+    for model, said in ((Unsound(), "predict is array"), (Failing(), "LinAlgError")):
+        assert said in fault_of(case_of(model, "numbers", 0), "numbers")
+
+
+@ALL
+def test_degenerate_tables(one):
+    """Some of the cases that slow runs go through, others for each estimator."""
+    first = list(LAWS).index(one) % len(TABLES)
+    assert not faults(one, range(first, 240, len(TABLES) + 1)[:8])
+
+
+@pytest.mark.slow
+@ALL
+def test_many_degenerate_tables(one):
+    assert not faults(one, range(300))

@@ -297,6 +297,11 @@ def offering(capability):
 
 def public_estimators():
     """Return every class of the rooms' ``__all__`` that learns to predict."""
+    return {one for one in public_classes() if hasattr(one, "predict")}
+
+
+def public_classes():
+    """Return every class of the rooms' ``__all__`` that can be fitted."""
     rooms = sorted(
         path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name != "cli"
     )
@@ -304,7 +309,7 @@ def public_estimators():
     return {
         one
         for one in named
-        if inspect.isclass(one) and issubclass(one, BaseEstimator) and hasattr(one, "predict")
+        if inspect.isclass(one) and issubclass(one, BaseEstimator) and hasattr(one, "fit")
     }
 
 

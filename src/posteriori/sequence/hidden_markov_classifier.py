@@ -269,6 +269,11 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
             return FlatSymbols(coded, len(symbols), None if plain else symbols)
         if self.emission == "poisson":
             return FlatCounts(x)
+        constant = np.fmax.reduce(x, axis=0) == np.fmin.reduce(x, axis=0)
+        if constant.any():
+            raise ValueError(
+                f"column {int(np.argmax(constant))} of X is constant and has no density; leave it out"
+            )
         kind = "diag" if self.emission == "normal" else "full"
         shape = PartsShape(int(self.n_states), x.shape[1], kind)
         if np.isnan(x).any():

@@ -134,7 +134,7 @@ class GenerativeClassifier(JointClassifier):
             _ = result.predictive  # rounding may leave none
             return result
         except ValueError as error:
-            raise ValueError(f"rows of X of class {rows.classes[k]!r}: {error}") from None
+            raise ValueError(f"rows of X of class {rows.classes.tolist()[k]!r}: {error}") from None
 
     def _integrates(self) -> bool:
         return self.prior is not None and all(

@@ -148,7 +148,7 @@ def _curvature(here: _Place) -> Array:
     rest = theta[k:]
     hessian = (weak @ weak.T) * ((weak * rest) @ weak.T)  # Q ∘ R
     for j in range(k):
-        ratio = (1.0 - rest) * (theta[j] + rest) / (theta[j] - rest)
+        ratio = (1.0 - rest) * (theta[j] + rest) / np.maximum(theta[j] - rest, 1e-12 * theta[j])
         hessian += np.outer(strong[:, j], strong[:, j]) * ((weak * ratio) @ weak.T)
     return hessian
 

@@ -220,7 +220,8 @@ class _Bend:
             values, vectors = np.linalg.eigh(scaled)
             self.downhill = vectors[:, 0]
             values = np.maximum(np.abs(values), _LEAST_BEND)
-            root = np.linalg.cholesky((vectors * values) @ vectors.T)
+            upper = np.linalg.qr((vectors * np.sqrt(values)).T, mode="r")
+            root = (np.where(np.diagonal(upper) < 0, -1.0, 1.0)[:, None] * upper).T
         self.factor = self.scale[:, None] * root
         self._root = root
         self._pairs: list[tuple[Array, Array, float]] = []

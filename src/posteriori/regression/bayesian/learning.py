@@ -261,7 +261,8 @@ def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> So
     noise = None, np.array([1.0 / best.noise_precision])
     belief = make_belief(statistics, intercept, mean, directions, np.ones((1, len(kept))), *noise)
     alpha = np.full(d, np.inf)
-    alpha[kept] = best.noise_precision / best.variances[kept]
+    with np.errstate(over="ignore"):  # next to a point, as those that are left out
+        alpha[kept] = best.noise_precision / best.variances[kept]
     return Solution(
         belief, best.log_evidence, "type-II", alpha, best.noise_precision, n_iter=best.n_iter
     )

@@ -240,6 +240,12 @@ def _poisson(prior: Any, choice: Choice) -> EmissionModel:
             "in data, and fractions, have no model of this kind"
         )
     if choice.estimate == "likelihood":
+        zeros = np.fmax.reduce(x, axis=0) == 0
+        if zeros.any():
+            raise ValueError(
+                f"column {int(np.argmax(zeros))} of X holds no count above 0, and no rate is the most likely one; "
+                "leave it out, or give the rates a prior"
+            )
         return likely_members(Poisson, x, frequency)
     told = counts_prior(prior, x, frequency)
     return weighed_members(

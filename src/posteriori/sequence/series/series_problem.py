@@ -221,6 +221,11 @@ def running_log_prob(
     square = np.cumsum(np.where(seen, done.innovations, 0.0) ** 2 / spreads, axis=-1)
     half = -0.5 * (count * LOG_2PI + log_volume)
     if shape == KNOWN_SCALE:
+        if not np.all(rate > 0):
+            raise ValueError(
+                "y does not vary, so that the most likely scale is 0; give scales='integrated', or leave the "
+                "series out"
+            )
         return half - 0.5 * (square / rate + count * np.log(rate))
     after = shape + 0.5 * count
     gain = special.gammaln(after) - special.gammaln(shape) + shape * np.log(rate)

@@ -67,13 +67,15 @@ class HyperPriors(NamedTuple):
     def log_density(self, t: Array) -> Array:
         """Return the prior of ln λ = t."""
         a, b, c, d = self
-        log_prior = a * np.log(b) + c * np.log(d) + a * t - (a + c) * np.log(d + b * np.exp(t))
+        log_prior = (
+            a * np.log(b) + c * np.log(d) + a * t - (a + c) * np.logaddexp(np.log(d), np.log(b) + t)
+        )
         return log_prior + special.gammaln(a + c) - special.gammaln(a) - special.gammaln(c)
 
     def noise(self, ratio: Array) -> tuple[Array, Array]:
         """Return shape and rate of β given λ."""
         a, b, c, d = self
-        return np.full(len(ratio), a + c), d + b * ratio
+        return np.full(len(ratio), a + c), d + b * np.minimum(ratio, 1e300 / max(b, 1.0))
 
 
 class RelativeScale(NamedTuple):
