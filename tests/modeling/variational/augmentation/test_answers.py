@@ -29,6 +29,26 @@ def test_the_print_says_what_was_corrected(post):
     assert post.cautions == []
 
 
+def test_seventy_rows_are_as_on_a_grid_of_the_weight_and_both_means(post):
+    """With 3200 draws that are worth some hundred independent ones; beliefs are 0.74 and 0.80 as wide."""
+    at, w = np.linspace(-3.2, 3.2, 56), np.linspace(0.02, 0.98, 33)[:, None, None]
+    density = np.exp(-0.5 * (ROWS[:, None] - at) ** 2)
+    log_p = 4 * np.log(w * (1 - w)) - (at[:, None] ** 2 + at**2) / 32
+    for row in density:
+        log_p = log_p + np.log(w * row[:, None] + (1 - w) * row)
+    p = np.where(at[:, None] < at, np.exp(log_p - log_p.max()), 0.0)
+    p /= p.sum()
+    for k, axes in zip(np.argsort(post.mu.mean), ((0, 2), (0, 1)), strict=True):
+        marginal = p.sum(axis=axes)
+        mean = marginal @ at
+        std = np.sqrt(marginal @ (at - mean) ** 2)
+        assert post.mu.mean[k] == pytest.approx(mean, abs=0.15 * std)
+        assert post.mu.std[k] == pytest.approx(std, rel=0.1)
+        below = np.cumsum(marginal) - 0.5 * marginal
+        ends = post.mu.quantile(np.array([[0.05], [0.95]]))[:, k]
+        assert np.interp(ends, at, below) == pytest.approx([0.05, 0.95], abs=0.03)
+
+
 def test_beliefs_are_there_for_those_who_ask(believed):
     assert isinstance(believed.mu, Normal)
     assert believed.cautions == ["intervals of w, mu are too narrow"]

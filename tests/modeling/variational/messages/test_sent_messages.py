@@ -284,7 +284,7 @@ def mixture(x: np.ndarray, classes: int = 3, **options: Any) -> Any:
 def test_mixture() -> None:
     """Rows speak of every class, with the weight of its responsibility."""
     x = clusters(10, 2)
-    post = mixture(x, tol=1e-12)
+    post = mixture(x, tol=1e-12, algorithm="vmp")
     messages = post.messages()
     r = post.z.probabilities
     to_mu = messages["x", "mu"].to_variable

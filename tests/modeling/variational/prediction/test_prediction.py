@@ -23,7 +23,7 @@ DRAWS = 40000
 
 def solved(case):
     model, data = CASES[case]()
-    return model.infer(data), data
+    return model.infer(data, algorithm="vmp"), data
 
 
 def assert_moments(found, draws):
@@ -250,7 +250,7 @@ def test_scores_of_new_rows_with_gaps():
 def test_the_same_data_again_have_the_same_beliefs(case, name, data):
     """At convergence the local nodes are optimal, so copies of the data get the same beliefs."""
     model, given = CASES[case]()
-    post = model.infer(given, tol=1e-10)
+    post = model.infer(given, tol=1e-10, algorithm="vmp")
     values = np.asarray(given[data])
     alone = case in ("hidden Markov", "linear dynamics")  # a longer series would be another one
     values = values + 1e-14 if alone else np.concatenate([values, values])

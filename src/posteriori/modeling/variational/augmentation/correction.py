@@ -32,8 +32,11 @@ from posteriori.numerics.types import Array
 
 __all__ = ["Correction", "can_correct", "correct"]
 
-#: Numbers of the largest table up to which a block is small, and of all walks together.
-_SMALL, _NUMBERS = 2500, 75_000
+#: Rows, and numbers of the largest table, up to which a block is small: a second or two at most.
+_ROWS, _SMALL = 300, 2500
+
+#: Numbers of the largest table of all walks together.
+_NUMBERS = 75_000
 
 #: Walks at most and at least.
 _MOST_WALKS, _FEWEST_WALKS = 100, 32
@@ -59,7 +62,8 @@ def can_correct(approximation: Approximation) -> bool:
     kinds = set(structure.exchangeable.values())
     chained = chained_names(approximation.monomials, approximation.bound.layouts)
     suits = kinds == {"classes"} and not structure.systems and not chained
-    return suits and not asked and _cells(approximation) <= _SMALL
+    rows = 0 if structure.plate is None else structure.plate.size
+    return suits and not asked and rows <= _ROWS and _cells(approximation) <= _SMALL
 
 
 def _cells(approximation: Approximation) -> int:
