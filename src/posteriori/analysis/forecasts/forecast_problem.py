@@ -160,7 +160,7 @@ def fit_series(problem: ForecastProblem, candidate: Candidate, known: int) -> An
     model, rows = candidate.make(), problem.rows
     if candidate.encoding == "seasons":
         model.seasons = problem.periods
-    if "draws" in model.get_params():
+    if hasattr(model, "draws"):
         model.draws = problem.draws if known == len(rows.y) else FEW_DRAWS
     part = slice(0, known)
     time = None if rows.clock.regular else rows.positions[part]

@@ -93,7 +93,8 @@ def score_from_origin(problem: ForecastProblem, candidate: Candidate, fold: int 
     model = fit_series(problem, candidate, origin)
     predictive = forecast_later(model, problem.rows, problem.ahead(origin))
     places = problem.seen(origin)
-    some = take_members(predictive, places - origin)
+    whole = len(places) == predictive.batch_shape[0]
+    some = predictive if whole else take_members(predictive, places - origin)
     y = problem.rows.y[places]
     level, log_density = np.asarray(some.cdf(y)), recorded_log_density(some, y, problem.step)
     if has_atoms(some):
