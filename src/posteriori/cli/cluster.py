@@ -64,8 +64,8 @@ def _cluster_with_progress(
         bar = progress.add_task("looking for groups")
 
         def show(tried: Tried) -> None:
-            groups = counted(tried.number, "group")
-            progress.update(bar, description=f"looking for groups: {tried.kind} of {groups} done")
+            parts = counted(tried.number, "component")
+            progress.update(bar, description=f"looking for groups: {tried.kind} of {parts} done")
 
         return cluster(
             frame,
@@ -81,7 +81,7 @@ def _print_clustering(console: Console, found: Clustering) -> None:
     """Print how probable each number is, what sets each cluster apart, and the verdict."""
     console.print()
     if not found.asked:
-        print_table(console, *number_rows(found.found))
+        print_table(console, *number_rows(found.found, found.drawn))
         console.print()
     for profile in found.profiles if found.n_clusters > 1 else ():
         doubt = f", {profile.in_doubt:,} in doubt" if profile.in_doubt else ""

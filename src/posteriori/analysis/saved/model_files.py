@@ -67,7 +67,7 @@ SavedModel = TableModel | ClusterModel | SegmentModel | DensityModel | ForecastM
 #: What each kind of them has beside name, pipeline, columns and facts.
 _OWN: dict[type, tuple[str, ...]] = {
     TableModel: ("target", "classes", "target_kind"),
-    ClusterModel: ("order",),
+    ClusterModel: ("order", "members"),
     SegmentModel: ("order", "symbols", "time", "by"),
     DensityModel: (),
     ForecastModel: ("value", "by", "holidays"),
@@ -153,7 +153,10 @@ def _read_clusters(content: dict[str, Any], columns: tuple[Column, ...]) -> Clus
     order = content["order"]
     if not _is_order(order, len(pipeline[-1].weights_)):
         raise ValueError("its clusters have no order")
-    return ClusterModel(name, pipeline, columns, order, facts)
+    members = content.get("members", (1,) * len(order))  # earlier files have one component each
+    if not _are_counts(members, len(order)) or facts["clusters"] != len(members):
+        raise ValueError("its clusters do not have the components")
+    return ClusterModel(name, pipeline, columns, order, facts, members)
 
 
 def _read_segments(content: dict[str, Any], columns: tuple[Column, ...]) -> SegmentModel:
@@ -210,6 +213,11 @@ def _are_series(series: Any) -> bool:
 def _is_order(order: Any, count: int) -> bool:
     whole = isinstance(order, tuple) and all(type(k) is int for k in order)
     return whole and sorted(order) == list(range(count))
+
+
+def _are_counts(members: Any, total: int) -> bool:
+    whole = isinstance(members, tuple) and all(type(n) is int and n > 0 for n in members)
+    return whole and sum(members) == total
 
 
 def _are_symbols(symbols: Any, width: int) -> bool:
