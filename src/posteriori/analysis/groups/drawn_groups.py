@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.analysis.groups.drawn_rows import RowsToDraw, rows_to_draw
-from posteriori.inference.mixtures.density_ridges import join_components
+from posteriori.inference.mixtures.density_ridges import Ridges, join_components
 from posteriori.inference.mixtures.partitions.partition_matching import (
     MatchedPartitions,
     match_partitions,
@@ -129,37 +129,38 @@ def draw_groups(
     drawn = draw_with_rivals(rows.models, prior, draws=_DRAWS, warm_up=_WARM_UP, rng=rng)
     ends = (DEEPEST, SHALLOWEST) if "normal" in kinds else _CODES
     dips = rng.permutation(np.linspace(*ends, len(drawn.labels)))
-    if asked is not None:  # components are joined until so many are left
-        dips[:] = np.inf
-    groups = np.empty(drawn.labels.shape, dtype=np.int64)
-    for s, (labels, model) in enumerate(zip(drawn.labels, drawn.models.tolist(), strict=True)):
-        joined = _join(rows, labels, model, s // _DRAWS, dips[s], asked or most, rng)
-        groups[s] = joined[labels]
-    found = DrawnGroups(rows, drawn.labels, groups, drawn.models)
+    ridges = [
+        _ridges(rows, labels, model, s // _DRAWS, rng)
+        for s, (labels, model) in enumerate(zip(drawn.labels, drawn.models.tolist(), strict=True))
+    ]
+    found = DrawnGroups(rows, drawn.labels, _join(ridges, drawn.labels, dips, most), drawn.models)
     if asked is None:
         return found
+    if (found.n_groups == asked).sum() < _ENOUGH:  # join the shallowest dips until so many are left
+        dips[:] = np.inf
+        found = found._replace(groups=_join(ridges, drawn.labels, dips, asked))
     kept = found.n_groups == asked
     if kept.sum() < _ENOUGH:
         return None
-    return DrawnGroups(rows, drawn.labels[kept], groups[kept], drawn.models[kept])
+    return DrawnGroups(rows, drawn.labels[kept], found.groups[kept], drawn.models[kept])
 
 
-def _join(
-    rows: RowsToDraw,
-    labels: Any,
-    model: int,
-    chain: int,
-    dip: float,
-    most: int,
-    rng: np.random.Generator,
-) -> IntArray:
-    """Return the group of each component of a draw."""
-    sizes = np.bincount(labels).astype(np.float64)
-    if len(sizes) == 1:
-        return np.zeros(1, dtype=np.int64)
+def _join(ridges: Sequence[Ridges], labels: Any, dips: Array, most: int) -> IntArray:
+    """Return the groups (S, N) of rows, with what each draw asks of a dip."""
+    groups = np.empty(labels.shape, dtype=np.int64)
+    least = fewest_rows(labels.shape[1])
+    for s, (one, dip) in enumerate(zip(ridges, dips.tolist(), strict=True)):
+        sizes = np.bincount(labels[s]).astype(np.float64)
+        groups[s] = join_components(one, sizes, dip=dip, least=least, most=most)[labels[s]]
+    return groups
+
+
+def _ridges(
+    rows: RowsToDraw, labels: Any, model: int, chain: int, rng: np.random.Generator
+) -> Ridges:
+    """Return the ridges of a drawn density."""
     parts = rows.draw_parts(labels, model, chain, rng)
     numbers = rows.numbers(chain)
     holes = np.isnan(numbers)
     numbers = np.where(holes, parts.means[labels], numbers) if holes.any() else numbers
-    ridges = seen_ridges(parts, numbers, labels, sizes)
-    return join_components(ridges, sizes, dip=dip, least=fewest_rows(len(labels)), most=most)
+    return seen_ridges(parts, numbers, labels, np.bincount(labels).astype(np.float64))

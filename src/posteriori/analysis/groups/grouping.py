@@ -13,7 +13,8 @@ from posteriori.analysis.groups.bound_groups import join_tried
 from posteriori.analysis.groups.drawn_groups import DrawnGroups, can_be_drawn, draw_groups
 from posteriori.analysis.groups.number_search import Tried, search_numbers
 from posteriori.inference.mixtures.partitions.partition_matching import MatchedPartitions
-from posteriori.numerics.types import Array
+from posteriori.numerics.lazy import optimize
+from posteriori.numerics.types import Array, IntArray
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["Grouping", "find_groups"]
@@ -126,22 +127,34 @@ def _told(drawn: DrawnGroups, x: Array, most: int, asked: bool) -> Grouping:
     else:
         numbers, chances = tuple(range(1, most + 1)), drawn.chances(most)
     number = numbers[int(chances.argmax())]
-    chosen, matches = drawn.with_number(number)
-    matched: MatchedPartitions | None = matches
-    best = matches.order[:_STARTS].tolist()
+    chosen, matched = drawn.with_number(number)
+    best = matched.order[:_STARTS].tolist()
     for place, steps in [*((place, _MOST_STEPS) for place in best), (best[0], 1)]:
         at = chosen[place]
-        mixture = _fit(drawn, x, drawn.components[at], int(drawn.models[at]), steps)
-        shares = mixture.predict_proba(x)
-        inside = np.stack([(matches.labels[place] == g) @ shares for g in range(number)])
-        groups = inside.argmax(axis=0)
-        if len(np.unique(groups)) == number:
+        labels = drawn.components[at]
+        mixture = _fit(drawn, x, labels, int(drawn.models[at]), steps)
+        groups, held = _name_components(mixture.predict_proba(x), labels, matched.labels[place])
+        if held == number:
             break
-    else:  # components have left a group even in one step: told are those that are left
-        groups, matched = np.unique(groups, return_inverse=True)[1], None
     tried = Tried(drawn.rows.kind, len(groups), float(mixture.log_evidence_), mixture)
     found = Found((tried,), numbers, chances, tried, ())
     return Grouping(found, tuple(groups.tolist()), drawn, matched)
+
+
+def _name_components(shares: Array, labels: Any, groups: IntArray) -> tuple[IntArray, int]:
+    """Return the group of each component, and how many groups hold rows.
+
+    Components are those of the partition (N,) that the ascent began with, in another order; each has the group
+    of the one that shares most rows with it.
+    """
+    components = shares.shape[1]
+    of = np.zeros(components, dtype=np.int64)
+    of[labels] = groups
+    fitted, begun = optimize.linear_sum_assignment(-(shares.T @ np.eye(components)[labels]))
+    named = np.empty(components, dtype=np.int64)
+    named[fitted] = of[begun]
+    each = np.stack([shares[:, named == g].sum(axis=1) for g in range(named.max() + 1)])
+    return named, len(np.unique(each.argmax(axis=0)))
 
 
 def _fit(drawn: DrawnGroups, x: Array, labels: Any, model: int, steps: int) -> Any:
