@@ -19,7 +19,7 @@ from populations import POPULATIONS, make_population
 
 #: What was measured while p(number) was that of components, by bounds of evidence: mean log loss, share
 #: that was right, and probability that was claimed.
-BEFORE = (float("nan"), float("nan"), float("nan"))
+BEFORE = (3.11, 0.50, 0.84)
 
 #: Edges of the bins of claimed probabilities, and tables that a bin needs to be told.
 EDGES, FEWEST = (0.0, 0.5, 0.7, 0.9, 1.0001), 15
@@ -102,12 +102,5 @@ def main(tables: int, first: int, out: str | None) -> None:
 
 
 if __name__ == "__main__":
-    count, start = (
-        (int(word) for word in [*sys.argv[1:3], "6", "0"][:2])
-        if len(sys.argv) > 2
-        else (
-            int(sys.argv[1]) if len(sys.argv) > 1 else 6,
-            0,
-        )
-    )
-    main(count, start, sys.argv[3] if len(sys.argv) > 3 else None)
+    given = [*sys.argv[1:], *("6", "0")[len(sys.argv) - 1 :]] if len(sys.argv) < 3 else sys.argv[1:]
+    main(int(given[0]), int(given[1]), given[2] if len(given) > 2 else None)

@@ -23,12 +23,9 @@ def make_population(
     kind: str, groups: int, columns: int, rows: int, rng: np.random.Generator
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Return a table in random order, and which row is of which group."""
-    most = 0.5 if kind == "unequal" else 5.0
-    shares = (
-        rng.dirichlet(np.full(groups, 8.0))
-        if most > 1
-        else np.array([1.0, 0.45, 0.3, 0.2])[:groups]
-    )
+    shares = rng.dirichlet(np.full(groups, 8.0))
+    if kind == "unequal":
+        shares = np.array([1.0, 0.45, 0.3, 0.2])[:groups]
     shares = np.maximum(shares / shares.sum(), 0.1)
     sizes = np.maximum(np.round(rows * shares / shares.sum()).astype(int), 10)
     scales = rng.uniform(0.5, 2.0, groups) if kind == "unequal" else np.ones(groups)

@@ -9,7 +9,7 @@ from posteriori.inference.mixtures.density_ridges import (
     MixtureParts,
     Ridges,
     find_ridges,
-    join_components,
+    join_over_dips,
 )
 from posteriori.inference.mixtures.row_valleys import seen_ridges
 
@@ -70,7 +70,7 @@ def test_a_component_in_a_valley_leaves_it_a_valley() -> None:
     parts = MixtureParts(
         np.log([0.47, 0.06, 0.47]), means, np.array([1.0, 0.4, 1.0]).reshape(3, 1, 1)
     )
-    groups = join_components(
+    groups = join_over_dips(
         find_ridges(parts), np.array([47.0, 6.0, 47.0]), dip=0.5, least=1, most=9
     )
     assert groups[0] != groups[2]
@@ -101,7 +101,7 @@ def test_groups_are_joined_over_shallow_dips(
     dip: float, least: float, most: int, groups: list[int]
 ) -> None:
     ridges = ridges_of([1.0, 1.0, 1.0], SADDLES)
-    found = join_components(ridges, np.array([50.0, 45.0, 5.0]), dip=dip, least=least, most=most)
+    found = join_over_dips(ridges, np.array([50.0, 45.0, 5.0]), dip=dip, least=least, most=most)
     assert found.tolist() == groups
 
 

@@ -11,8 +11,9 @@ from posteriori.analysis.fitting.number_weights import Found
 from posteriori.analysis.groups.drawn_groups import DEEPEST, SHALLOWEST, fewest_rows
 from posteriori.analysis.groups.number_search import Tried
 from posteriori.inference.classes.column_checks import places_of
-from posteriori.inference.mixtures.density_ridges import MixtureParts, join_components
+from posteriori.inference.mixtures.density_ridges import MixtureParts, join_over_dips
 from posteriori.inference.mixtures.row_valleys import seen_ridges
+from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.logspace import softmax
 from posteriori.numerics.types import Array, IntArray
 
@@ -66,7 +67,7 @@ def _joined(one: Tried, x: Array, kinds: Sequence[str], depths: Array, most: int
     numbers = np.where(np.isnan(x[:, at]), parts.means[labels], x[:, at])
     ridges = seen_ridges(parts, numbers, labels, sizes)
     least = fewest_rows(len(x))
-    return [join_components(ridges, sizes, dip=dip, least=least, most=most) for dip in depths]
+    return [join_over_dips(ridges, sizes, dip=dip, least=least, most=most) for dip in depths]
 
 
 def _parts_of(one: Tried, kinds: Sequence[str]) -> MixtureParts:
@@ -74,7 +75,9 @@ def _parts_of(one: Tried, kinds: Sequence[str]) -> MixtureParts:
     model: Any = one.model
     log_weights = np.log(np.maximum(model.weights_, np.finfo(float).tiny))
     if one.kind == "normal mixture":
-        return MixtureParts(log_weights, model.means_, np.linalg.inv(model.covariances_))
+        return MixtureParts(
+            log_weights, model.means_, inverse_from_factor(np.linalg.cholesky(model.covariances_))
+        )
     beliefs = model.posterior_.components
     k, tables = one.number, []
     means, precisions = np.empty((k, 0)), np.empty((k, 0, 0))

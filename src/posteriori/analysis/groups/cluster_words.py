@@ -175,7 +175,7 @@ def number_rows(
 
 def _drawn_rows(found: Found, drawn: DrawnGroups) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the numbers up to the largest that was drawn, with their usual components."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for n, p in zip(found.numbers, found.probabilities.tolist(), strict=True):
         mine = drawn.n_components[drawn.n_groups == n]
         if n > drawn.n_groups.max():

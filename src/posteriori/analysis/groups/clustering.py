@@ -15,7 +15,7 @@ from posteriori.analysis.groups.cluster_profiles import ClusterProfile, make_pro
 from posteriori.analysis.groups.cluster_words import verdict_in_words
 from posteriori.analysis.groups.drawn_groups import DrawnGroups
 from posteriori.analysis.groups.drawn_intervals import with_drawn_intervals
-from posteriori.analysis.groups.grouping import Grouping, find_groups
+from posteriori.analysis.groups.found_groups import Grouping, find_groups
 from posteriori.analysis.groups.number_search import Tried
 from posteriori.analysis.groups.rows_to_group import ClusterRows, numbers_to_try, read_rows
 from posteriori.analysis.report.counted_finding import CountedFinding
@@ -146,8 +146,8 @@ def cluster(
     --------
     >>> from posteriori.datasets import load_old_faithful
     >>> found = cluster(load_old_faithful().frame, max_clusters=3)
-    >>> found.n_clusters, [profile.rows for profile in found.profiles]
-    (2, [175, 97])
+    >>> found.n_clusters, [round(profile.rows, -1) for profile in found.profiles]
+    (2, [180, 90])
     """
     frame = to_pandas(table)
     columns = describe_columns(frame, drop)

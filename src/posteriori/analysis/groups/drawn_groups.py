@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.analysis.groups.drawn_rows import RowsToDraw, rows_to_draw
-from posteriori.inference.mixtures.density_ridges import Ridges, join_components
+from posteriori.inference.mixtures.density_ridges import Ridges, join_over_dips
 from posteriori.inference.mixtures.partitions.partition_matching import (
     MatchedPartitions,
     match_partitions,
@@ -136,10 +136,15 @@ def draw_groups(
     found = DrawnGroups(rows, drawn.labels, _join(ridges, drawn.labels, dips, most), drawn.models)
     if asked is None:
         return found
-    if (found.n_groups == asked).sum() < _ENOUGH:  # join the shallowest dips until so many are left
-        dips[:] = np.inf
-        found = found._replace(groups=_join(ridges, drawn.labels, dips, asked))
     kept = found.n_groups == asked
+    if kept.sum() < _ENOUGH:  # there are no such dips: every component is a group …
+        kept = found.n_components == asked
+        found = found._replace(groups=drawn.labels.astype(np.int64))
+    if kept.sum() < _ENOUGH:  # … or those with the shallowest dips are one
+        found = found._replace(
+            groups=_join(ridges, drawn.labels, np.full_like(dips, np.inf), asked)
+        )
+        kept = found.n_groups == asked
     if kept.sum() < _ENOUGH:
         return None
     return DrawnGroups(rows, drawn.labels[kept], found.groups[kept], drawn.models[kept])
@@ -151,7 +156,7 @@ def _join(ridges: Sequence[Ridges], labels: Any, dips: Array, most: int) -> IntA
     least = fewest_rows(labels.shape[1])
     for s, (one, dip) in enumerate(zip(ridges, dips.tolist(), strict=True)):
         sizes = np.bincount(labels[s]).astype(np.float64)
-        groups[s] = join_components(one, sizes, dip=dip, least=least, most=most)[labels[s]]
+        groups[s] = join_over_dips(one, sizes, dip=dip, least=least, most=most)[labels[s]]
     return groups
 
 

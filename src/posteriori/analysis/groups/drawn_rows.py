@@ -72,7 +72,7 @@ class RowsToDraw(NamedTuple):
         sizes = np.bincount(labels)
         weights = rng.standard_gamma(1.0 + sizes)
         beliefs = normals_given_partitions(x, labels[None], prior, len(sizes))
-        drawn = beliefs.sample(rng=rng)
+        drawn: Any = beliefs.sample(rng=rng)
         return MixtureParts(np.log(weights / weights.sum()), drawn.mean[0], drawn.precision[0])
 
     def mixture(self, components: int, model: int, shares: Array) -> Any:

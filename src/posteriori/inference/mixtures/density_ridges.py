@@ -25,7 +25,7 @@ from posteriori.numerics.lazy import special
 from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["MixtureParts", "Ridges", "find_ridges", "join_components"]
+__all__ = ["MixtureParts", "Ridges", "find_ridges", "join_over_dips"]
 
 #: Places on a ridge, its ends left out.
 _PLACES = 13
@@ -106,6 +106,7 @@ class _Heights(NamedTuple):
 
     @classmethod
     def of(cls, parts: MixtureParts) -> _Heights:
+        """Factor the precisions."""
         roots = np.linalg.cholesky(parts.precisions)
         diagonal = np.diagonal(roots, axis1=1, axis2=2)
         return cls(parts, roots, np.log(diagonal).sum(axis=1))
@@ -140,7 +141,7 @@ def _ridge_tables(table: Array, pairs: IntArray, tau: Array) -> Array:
     return softmax(mixed, axis=-1).reshape(-1, table.shape[1])
 
 
-def join_components(
+def join_over_dips(
     ridges: Ridges, sizes: Array, *, dip: float, least: float, most: int
 ) -> IntArray:
     """Return the group (K,) of each component; groups are numbered from 0 on.
@@ -175,12 +176,12 @@ def join_components(
     for a, b, saddle, summit in edges:
         if joined.depth(a, b, saddle) > log_dip:
             joined.join(a, b, summit)
-    while joined.count > 1:
+    while joined.n_groups > 1:
         rows = joined.rows(sizes)
         small = min(rows, key=lambda g: (rows[g], g))
         if rows[small] < least:
             a, b, _, summit = next(e for e in edges if joined.separates(e, small))
-        elif joined.count > most:
+        elif joined.n_groups > most:
             apart = [e for e in edges if joined.group(e[0]) != joined.group(e[1])]
             a, b, _, summit = max(apart, key=lambda e: joined.depth(*e[:3]))
         else:
@@ -197,6 +198,7 @@ class _Joined(NamedTuple):
     peaks: list[float]
 
     def group(self, k: int) -> int:
+        """Return the component that stands for the group of k."""
         while self.lead[k] != k:
             k = self.lead[k]
         return k
@@ -207,20 +209,24 @@ class _Joined(NamedTuple):
         return saddle - min(self.peaks[a], self.peaks[b]) if a != b else -np.inf
 
     def join(self, a: int, b: int, summit: float) -> None:
+        """Make the groups of two components one."""
         a, b = self.group(a), self.group(b)
         self.peaks[a] = max(self.peaks[a], self.peaks[b], summit)
         self.lead[b] = a
 
     def separates(self, edge: tuple[int, int, float, float], group: int) -> bool:
+        """Tell whether an edge leads from a group to another."""
         a, b = self.group(edge[0]), self.group(edge[1])
         return a != b and group in (a, b)
 
     def rows(self, sizes: Array) -> dict[int, float]:
+        """Return the rows of each group."""
         rows: dict[int, float] = {}
         for k, size in enumerate(sizes.tolist()):
             rows[self.group(k)] = rows.get(self.group(k), 0.0) + size
         return rows
 
     @property
-    def count(self) -> int:
+    def n_groups(self) -> int:
+        """How many there are."""
         return sum(lead == k for k, lead in enumerate(self.lead))

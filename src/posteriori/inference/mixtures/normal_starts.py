@@ -245,14 +245,15 @@ def column_start(rows: MixtureRows, k: int, rng: np.random.Generator) -> NormalS
     """Return the sums of k clusters by the deviations of the columns, the tightest of a few."""
     root = rows.units.root
     z = rows.filled() @ (root / np.linalg.norm(root, axis=1, keepdims=True)).T
-    best, least = None, np.inf
+    best, least = np.zeros(len(z), dtype=np.int64), np.inf
     for _ in range(_SEEDINGS):
         centers = rough_centers(z, k, rows.frequency, rng, steps=_ROUNDS)
         labels = nearest_of(z, centers)
         loss = float(np.average(((z - centers[labels]) ** 2).sum(axis=1), weights=rows.frequency))
         if loss < least:
             best, least = labels, loss
-    return rows.share_out((best == np.arange(k)[:, None]) * 1.0)
+    shares: Array = (best == np.arange(k)[:, None]) * 1.0
+    return rows.share_out(shares)
 
 
 def with_known_spread(rows: GappyRows) -> GappyRows:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.inference.mixtures.density_ridges import MixtureParts, Ridges, find_ridges
+from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.types import Array
 
 __all__ = ["seen_ridges"]
@@ -57,7 +58,7 @@ def seen_ridges(parts: MixtureParts, x: Array, labels: Any, sizes: Array) -> Rid
 def _log_dips(parts: MixtureParts, x: Array, labels: Any, sizes: Array, ridges: Ridges) -> Array:
     """Return ln of rows in the valley over the fewer rows at the two means, at most 0."""
     a, b = ridges.pairs.T
-    covs = np.linalg.inv(parts.precisions)
+    covs = inverse_from_factor(np.linalg.cholesky(parts.precisions))
     apart = parts.means[b] - parts.means[a]
     w = np.linalg.solve(covs[a] + covs[b], apart[..., None])[..., 0]
     w /= np.maximum(np.einsum("ed,ed->e", w, apart), np.finfo(float).tiny)[:, None]

@@ -82,7 +82,7 @@ def draw_normals(
     """
     beliefs = normals_given_partitions(x, labels, prior, components)
     shares = rng.standard_gamma(concentration + count_members(labels, components))
-    drawn = beliefs.sample(rng=rng)
+    drawn: Any = beliefs.sample(rng=rng)
     white = triangular_inverse(np.linalg.cholesky(drawn.precision))
     covs = np.swapaxes(white, -1, -2) @ white
     return NormalDraws(shares / shares.sum(axis=1, keepdims=True), drawn.mean, covs)

@@ -122,10 +122,8 @@ def _draw(
 
 def _told(drawn: DrawnGroups, x: Array, most: int, asked: bool) -> Grouping:
     """Return how probable each number is, and a mixture with the most probable one."""
-    if asked:
-        numbers, chances = (most,), np.ones(1)
-    else:
-        numbers, chances = tuple(range(1, most + 1)), drawn.chances(most)
+    numbers = tuple(range(most if asked else 1, most + 1))
+    chances = np.ones(1) if asked else drawn.chances(most)
     number = numbers[int(chances.argmax())]
     chosen, matched = drawn.with_number(number)
     best = matched.order[:_STARTS].tolist()
