@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.datasets import load_iris
 
 from posteriori import MvNormal, NormalWishart
 from posteriori.datasets import load_galaxies, load_old_faithful
@@ -454,3 +455,10 @@ def test_bad_weights_are_named():
     g = GaussianMixture(2, random_state=0).fit(faithful())
     with pytest.raises(ValueError, match="draws"):
         g.impute(faithful(), draws=0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_iris_has_the_published_likelihood(seed: int) -> None:
+    """Mclust's VVV with three components, L. Scrucca et al., The R Journal 8, 2016: −180.185."""
+    model = GaussianMixture(3, random_state=seed).fit(load_iris().data)
+    assert model.log_likelihood_ == pytest.approx(-180.185, abs=2e-3)

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import logsumexp
 
 from posteriori.analysis import cluster
-from posteriori.analysis.groups import number_search
+from posteriori.analysis.groups import found_groups, number_search
 from posteriori.analysis.groups.number_search import Tried, search_numbers
 from posteriori.analysis.groups.rows_to_group import numbers_to_try, read_rows
 from posteriori.analysis.table.columns import describe_columns
@@ -49,19 +49,83 @@ def test_mixed_columns_with_gaps_are_grouped() -> None:
     assert [c.name for c in found.model.columns] == ["plan", "paid", "spent", "since"]
 
 
-def test_probabilities_are_those_of_the_evidences() -> None:
-    found = groups_of("blobs")
-    x, numbers = found.rows.x, found.numbers
-    assert numbers == (1, 2, 3, 4)
+def test_bounds_give_the_probabilities_of_the_evidences() -> None:
+    x, numbers = groups_of("blobs").rows.x, (1, 2, 3, 4)
+    found = search_numbers(x, ["normal", "normal"], numbers)
+    assert found.numbers == numbers
     kinds = (
         BayesianGaussianMixture(tol=1e-3, random_state=0),
         LatentClasses(tol=1e-3, n_init=4, random_state=0),
     )
     scores = np.stack([choose_components(kind, x, numbers).scores for kind in kinds])
     each = logsumexp(scores, axis=0)
+    np.testing.assert_allclose(found.probabilities, np.exp(each - logsumexp(each)), atol=1e-6)
+
+
+def test_probabilities_are_the_shares_of_the_draws() -> None:
+    found = groups_of("mixed")
+    assert found.drawn is not None
+    counts = np.bincount(found.drawn.n_groups, minlength=5)[1:]
     np.testing.assert_allclose(
-        found.number_probabilities, np.exp(each - logsumexp(each)), atol=1e-6
+        found.number_probabilities, (counts + 0.25) / (counts.sum() + 1.0), atol=1e-12
     )
+    assert found.numbers == (1, 2, 3, 4)
+
+
+def skewed(groups: int) -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    x = np.exp(0.7 * rng.normal(size=(240, 2)))
+    x[:, 0] += 12.0 * (np.arange(240) % groups)
+    return pd.DataFrame(x, columns=["a", "b"])
+
+
+def test_one_skewed_population_is_one_group_of_several_components() -> None:
+    found = cluster(skewed(1))
+    assert found.n_clusters == 1
+    assert found.n_components[0] > 1
+    assert "rows form one group" in found.verdict
+    assert f"Its shape takes {found.n_components[0]} components" in found.verdict
+    assert f"Its shape takes {found.n_components[0]} components" in found.html()
+    np.testing.assert_allclose(found.probabilities, np.ones((240, 1)))
+
+
+def test_groups_of_several_components_are_told_as_groups() -> None:
+    """p(group | row) is the sum over the components of the group, of rows of other tables as well."""
+    found = cluster(skewed(2))
+    assert found.n_clusters == 2
+    assert sum(found.n_components) > 2
+    assert "components describe them" in found.verdict
+    truth = np.arange(240) % 2
+    assert max((found.labels - 1 == truth).mean(), (found.labels - 1 == 1 - truth).mean()) > 0.98
+    shares = found.model.pipeline.predict_proba(found.rows.frame)
+    first = list(found.model.order[: found.model.members[0]])
+    np.testing.assert_allclose(found.probabilities[:, 0], shares[:, first].sum(axis=1))
+    assert found.model.facts["clusters"] == 2
+
+
+def test_large_tables_are_grouped_by_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And their components are joined all the same."""
+    monkeypatch.setattr(found_groups, "can_be_drawn", lambda *_: False)
+    found = cluster(skewed(2), max_clusters=5)
+    assert found.n_clusters == 2
+    assert found.drawn is None
+    assert "bounds of the evidence" in found.notes[-1]
+    assert sum(found.n_components) == found.found.best.number > 2
+    assert "evidence, normal mixture" in found.html()
+    mixed_found = cluster(mixed()[0], max_clusters=3)
+    assert mixed_found.n_clusters == 2
+
+
+def test_classes_of_codes_are_groups() -> None:
+    """Codes have no places in between: two classes of answers are two groups."""
+    rng = np.random.default_rng(5)
+    truth = np.arange(200) % 2
+    table = pd.DataFrame(
+        {f"q{j}": np.where(rng.random(200) < 0.15 + 0.7 * truth, "yes", "no") for j in range(6)}
+    )
+    found = cluster(table, max_clusters=4)
+    assert found.n_clusters == 2
+    assert found.number_probabilities[1] > 0.5
 
 
 @pytest.mark.parametrize("kind", ["normal mixture", "latent classes"])

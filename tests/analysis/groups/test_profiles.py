@@ -9,6 +9,7 @@ from scipy.stats import ttest_1samp
 from posteriori.analysis.fitting.preparation import CodeColumns
 from posteriori.analysis.groups.cluster_map import make_map
 from posteriori.analysis.groups.cluster_profiles import make_profiles
+from posteriori.analysis.groups.drawn_intervals import with_drawn_intervals
 from posteriori.analysis.table.columns import describe_columns
 from tests.analysis.groups.grouped_tables import groups_of, mixed
 
@@ -34,6 +35,32 @@ def test_sure_rows_have_the_usual_intervals() -> None:
     interval = ttest_1samp(x, 0.0).confidence_interval(0.9)
     np.testing.assert_allclose((trait.mean, trait.low, trait.high), (x.mean(), *interval))
     assert trait.distance == pytest.approx((x.mean() - frame["x"].mean()) / frame["x"].std(ddof=0))
+
+
+def test_intervals_over_equal_partitions_are_the_usual_ones() -> None:
+    """Draws that agree say what one partition says; one that a row changes sides in widens the interval."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"x": rng.normal(5, 2, 40), "k": ["a", "b", "c", "b"] * 10})
+    mine = (np.arange(40) >= 25).astype(np.int64)
+    columns = describe_columns(frame)
+    encoder = CodeColumns({c.name: c.kind for c in columns})
+    table = frame.assign(k=frame["k"].astype("category"))
+    codes = encoder.fit_transform(table)
+    usual = make_profiles(columns, encoder, codes, np.eye(2)[mine])
+    drawn = with_drawn_intervals(usual, columns, encoder, codes, np.tile(mine, (400, 1)), 0)
+    for before, after in zip(usual, drawn, strict=True):
+        for old in before.traits:
+            new = next(trait for trait in after.traits if trait.column == old.column)
+            reach = old.high - old.low
+            np.testing.assert_allclose([new.low, new.high], [old.low, old.high], atol=0.06 * reach)
+    moved = np.tile(mine, (400, 1))
+    moved[::2, 25:31] = 0
+    wider = with_drawn_intervals(usual, columns, encoder, codes, moved, 0)[1].traits
+    old, new = (
+        next(trait for trait in traits if trait.column == "x")
+        for traits in (drawn[1].traits, wider)
+    )
+    assert new.high - new.low > old.high - old.low
 
 
 def test_shares_have_intervals_of_their_posterior() -> None:

@@ -31,6 +31,7 @@ from posteriori.analysis.report.html_pieces import (
 from posteriori.analysis.report.page_frame import column_table
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.analysis.tasks.contract import Page
+from posteriori.inference.mixtures.partitions.partition_center import count_together
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
@@ -46,6 +47,24 @@ _DRAWS, _WARM_UP = 200, 50
 
 #: Traits of a group that are listed, groups that are drawn, rows in between, and their columns.
 _TRAITS, _GROUPS, _BETWEEN, _TOLD = 10, 10, 15, 4
+
+
+#: What a group is, and where its probability comes from.
+_BY_DRAWS = (
+    "A group is a summit of the density of the rows, with fewer rows between it and all others. Partitions of the "
+    "rows into components (normal ones, or classes in which columns are independent) were drawn from their "
+    "posterior, their number unknown; components are joined into one group where the density does not fall "
+    "between them to less than a part of the lower summit, from 0.3 to 0.75 as it may be seen. The "
+    "probability of a number of groups is its share among the draws. Columns of codes have no summits: in a table "
+    "without numbers every class is a group."
+)
+_BY_BOUNDS = (
+    "The evidence is the log probability of the table under a mixture with so many components, their "
+    "parameters integrated out (a bound of it for more than one). All numbers and kinds were equally "
+    "probable before. Components are joined into one group where the density does not dip between them. A normal "
+    "mixture has components whose columns may depend on one another; in latent classes columns are independent."
+)
+_ASKED = "The number was asked for. Of more components, those with the shallowest dips between them are one group."
 
 
 def make_cluster_page(found: Clustering, title: str) -> Page:
@@ -64,24 +83,22 @@ def make_cluster_page(found: Clustering, title: str) -> Page:
 
 def _lede(found: Clustering) -> str:
     rows, columns = found.rows.frame.shape
-    return (
-        f"Groups of {counted(rows, 'row')}, told by {counted(columns, 'column')}; "
-        f"{counted(len(found.found.tried), 'mixture')} compared by evidence."
+    how = (
+        f"{counted(len(found.found.tried), 'mixture')} compared by evidence"
+        if found.drawn is None
+        else f"{counted(len(found.drawn.groups), 'partition')} drawn from their posterior"
     )
+    return f"Groups of {counted(rows, 'row')}, told by {counted(columns, 'column')}; {how}."
 
 
 def _numbers(found: Clustering) -> str:
-    header, rows = number_rows(found.found)
+    header, rows = number_rows(found.found, found.drawn)
     listed = table(header, rows)
-    said = paragraph(
-        "The evidence is the log probability of the table under a mixture with so many groups, their "
-        "parameters integrated out (a bound of it for more than one). All numbers and kinds were equally "
-        "probable before. A normal mixture has groups whose columns may depend on one another; in latent "
-        "classes columns are independent."
-    )
+    said = paragraph(_BY_DRAWS if found.drawn is not None else _BY_BOUNDS)
     if len(found.numbers) == 1:
-        return section("How many groups", listed)
-    drawn = figure(draw_numbers(found.numbers, found.number_probabilities))
+        return section("How many groups", listed + paragraph(_ASKED))
+    shown = len(rows)
+    drawn = figure(draw_numbers(found.numbers[:shown], found.number_probabilities[:shown]))
     return section("How many groups", pair([drawn + said, listed]))
 
 
@@ -107,7 +124,8 @@ def _map(found: Clustering, codes: Array) -> str:
 def _profiles(found: Clustering) -> str:
     if found.n_clusters == 1:
         return ""
-    drawn = [_profile(profile) for profile in found.profiles[:_GROUPS]]
+    told = zip(found.profiles[:_GROUPS], found.n_components, strict=False)
+    drawn = [_profile(profile, components) for profile, components in told]
     more = len(found.profiles) - len(drawn)
     rest = paragraph(f"And {counted(more, 'smaller group')}.") if more > 0 else ""
     said = paragraph(
@@ -117,12 +135,13 @@ def _profiles(found: Clustering) -> str:
     return section("What sets the groups apart", said + "".join(drawn) + rest)
 
 
-def _profile(profile: ClusterProfile) -> str:
+def _profile(profile: ClusterProfile, components: int) -> str:
     doubt = f", {profile.in_doubt:,} of them in doubt" if profile.in_doubt else ""
     head = (
         f"Group {profile.cluster}: {counted(profile.rows, 'row')}{doubt} "
         f"(expected {short_number(profile.expected_rows)})"
     )
+    head += f"; its shape takes {components} components" if components > 1 else ""
     if not profile.rows:
         return paragraph(f"Group {profile.cluster} holds no row.")
     listed = profile_rows(profile, _TRAITS)
@@ -140,25 +159,35 @@ def _in_deviations(traits: Sequence[Trait]) -> Array:
 
 
 def _together(found: Clustering) -> str:
-    x = found.rows.x
-    if found.n_clusters == 1 or len(x) > _MOST_SIMILAR:
+    if found.n_clusters == 1 or len(found.rows.x) > _MOST_SIMILAR:
         return ""
-    mixture, filled = found.model.pipeline[-1], ""
-    if np.isnan(x).any() and found.model.name == "normal mixture":
-        x, filled = mixture.impute(x), " Gaps were filled in with what the mixture expects."
-    with warnings.catch_warnings():  # few draws suffice for a picture
-        warnings.simplefilter("ignore")
-        drawn = mixture.sample_partitions(x, _DRAWS, found.seed, warm_up=_WARM_UP, progress=False)
     seen = ~found.rows.frame.isna().all(axis=1).to_numpy()
+    if found.drawn is not None:
+        drawn, told = (
+            count_together(found.drawn.groups),
+            f"{counted(len(found.drawn.groups), 'partition')}",
+        )
+    else:
+        drawn, told = _sampled(found), f"{counted(_DRAWS, 'partition')}"
     return section(
         "Who belongs together",
         figure(
-            draw_similarity(drawn.similarity, found.labels[seen]),
-            f"How probably two rows share a group, from {counted(_DRAWS, 'partition')} drawn from their "
-            f"posterior with up to {found.n_clusters} groups: the stronger, the more probable. Lines "
-            f"separate the groups.{filled}",
+            draw_similarity(drawn, found.labels[seen]),
+            f"How probably two rows share a group, from {told} drawn from their posterior, whatever their number of "
+            "groups: the stronger, the more probable. Lines separate the groups.",
         ),
     )
+
+
+def _sampled(found: Clustering) -> Array:
+    """Return how often rows share a component of the mixture, drawn anew."""
+    x, mixture = found.rows.x, found.model.pipeline[-1]
+    if np.isnan(x).any() and found.model.name == "normal mixture":
+        x = mixture.impute(x)
+    with warnings.catch_warnings():  # few draws suffice for a picture
+        warnings.simplefilter("ignore")
+        drawn = mixture.sample_partitions(x, _DRAWS, found.seed, warm_up=_WARM_UP, progress=False)
+    return drawn.similarity
 
 
 def _between(found: Clustering) -> str:

@@ -20,13 +20,21 @@ from posteriori.analysis.fitting.preparation import OTHER, CodeColumns
 from posteriori.analysis.table.columns import Column
 from posteriori.numerics.types import Array
 
-__all__ = ["IN_DOUBT", "ClusterProfile", "Trait", "make_profiles"]
+__all__ = [
+    "IN_DOUBT",
+    "TAIL",
+    "ClusterProfile",
+    "Trait",
+    "level_names",
+    "make_profiles",
+    "sort_traits",
+]
 
 #: Rows whose largest probability is below this are in doubt.
 IN_DOUBT = 0.9
 
 #: Probability outside an interval, on each side of it.
-_TAIL = 0.05
+TAIL = 0.05
 
 #: Jeffreys' prior of a share.
 _HALF = 0.5
@@ -117,7 +125,7 @@ def make_profiles(
         told = (
             _number_traits(column, seen, weights)
             if column.kind in ("number", "date")
-            else _level_traits(column, _level_names(column, encoder), seen, weights, one_level)
+            else _level_traits(column, level_names(column, encoder), seen, weights, one_level)
         )
         for mine, trait in zip(traits, told, strict=True):
             mine.append(trait)
@@ -128,10 +136,15 @@ def make_profiles(
             int((cluster == k).sum()),
             float(shares[:, k].sum()),
             int(((cluster == k) & ~sure).sum()),
-            tuple(sorted(mine, key=lambda trait: -abs(trait.distance))),
+            sort_traits(mine),
         )
         for k, mine in enumerate(traits)
     )
+
+
+def sort_traits(traits: Sequence[Trait]) -> tuple[Trait, ...]:
+    """Return traits, what sets a cluster apart most first."""
+    return tuple(sorted(traits, key=lambda trait: -abs(trait.distance)))
 
 
 def _number_traits(column: Column, x: Array, weights: Array) -> list[Trait]:
@@ -143,7 +156,7 @@ def _number_traits(column: Column, x: Array, weights: Array) -> list[Trait]:
     second = weights.T @ z**2 / total
     dof = np.maximum(total - 1.0, 1e-9)  # a cluster of one row says nothing of its spread
     error = np.sqrt(np.maximum(second - mean**2, 0.0) / dof)
-    reach = np.where(total > 1.0, student_t.ppf(1.0 - _TAIL, np.maximum(dof, 1.0)) * error, np.nan)
+    reach = np.where(total > 1.0, student_t.ppf(1.0 - TAIL, np.maximum(dof, 1.0)) * error, np.nan)
     name, kind = column.name, column.kind
     return [
         Trait(name, kind, "", middle, middle - half, middle + half, overall, spread)
@@ -172,7 +185,7 @@ def _level_traits(
     for k, level in enumerate(np.abs(distance).argmax(axis=0).tolist()):
         level = 1 if column.kind == "boolean" else level
         inside, outside = counts[level, k], total[k] - counts[level, k]
-        ends: Any = beta.ppf([_TAIL, 1.0 - _TAIL], _HALF + inside, _HALF + max(outside, 0.0))
+        ends: Any = beta.ppf([TAIL, 1.0 - TAIL], _HALF + inside, _HALF + max(outside, 0.0))
         low, high = ends.tolist()
         share, all_share = float(inside / total[k]), float(overall[level])
         traits.append(
@@ -190,7 +203,8 @@ def _level_traits(
     return traits
 
 
-def _level_names(column: Column, encoder: CodeColumns) -> list[str]:
+def level_names(column: Column, encoder: CodeColumns) -> list[str]:
+    """Return the levels of a column of codes, in the order of these."""
     if column.kind == "boolean":
         return ["", column.style or "true"]
     return [OTHER, *encoder.levels_[column.name]]

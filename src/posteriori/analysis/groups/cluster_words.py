@@ -9,6 +9,7 @@ import numpy as np
 
 from posteriori.analysis.fitting.number_weights import Found
 from posteriori.analysis.groups.cluster_profiles import ClusterProfile, Trait
+from posteriori.analysis.groups.drawn_groups import DrawnGroups
 from posteriori.analysis.table.values import dates_of
 from posteriori.analysis.table.wording import counted, fixed_number, short_number
 
@@ -41,7 +42,12 @@ _TOLD_CLUSTERS, _TOLD_TRAITS = 6, 2
 
 
 def verdict_in_words(
-    profiles: Sequence[ClusterProfile], rows: int, probability: float | None, *, most: bool
+    profiles: Sequence[ClusterProfile],
+    rows: int,
+    probability: float | None,
+    *,
+    most: bool,
+    components: Sequence[int],
 ) -> str:
     """Return the verdict.
 
@@ -54,8 +60,10 @@ def verdict_in_words(
         Of the number of clusters; None where it was asked for.
     most : bool
         Whether no larger number was tried.
+    components : sequence of int
+        Of the mixture, of each cluster.
     """
-    answer = _answer(len(profiles), rows, probability)
+    answer = _answer(len(profiles), rows, probability) + _shapes(components)
     if len(profiles) == 1:
         return answer
     told = [_cluster_in_words(profile) for profile in profiles[:_TOLD_CLUSTERS]]
@@ -81,6 +89,27 @@ def _answer(number: int, rows: int, probability: float | None) -> str:
     if probability < 0.5:
         return f"There are perhaps {number} groups in {table} (probability {said})."
     return f"There are {number} groups in {table} (probability {said})."
+
+
+def _shapes(components: Sequence[int]) -> str:
+    """Say which groups are no single component, as shapes that are skewed, bent or long-tailed are not."""
+    if len(components) == 1:
+        n = components[0]
+        return f" Its shape takes {n} components, with no gap between them." if n > 1 else ""
+    several = [
+        f"{n} components the shape of group {place}"
+        for place, n in enumerate(components, start=1)
+        if n > 1
+    ]
+    return (
+        f" {sum(components)} components describe them: it takes {_listed(several)}."
+        if several
+        else ""
+    )
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def _cluster_in_words(profile: ClusterProfile) -> str:
@@ -129,8 +158,16 @@ def trait_words(trait: Trait) -> str:
     return f"{name} {mean} ({between}all rows {overall})"
 
 
-def number_rows(found: Found) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return header and rows of a table: numbers of groups, how probable they are, evidence of each kind."""
+def number_rows(
+    found: Found, drawn: DrawnGroups | None = None
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows of a table: numbers of groups, how probable they are, and what they are made of.
+
+    Of drawn partitions these are the components that so many groups have; else the evidence of mixtures with so
+    many components, of each kind.
+    """
+    if drawn is not None:
+        return _drawn_rows(found, drawn)
     kinds = list(dict.fromkeys(one.kind for one in found.tried))
     evidence = {(one.number, one.kind): fixed_number(one.log_evidence) for one in found.tried}
     rows = [
@@ -138,6 +175,19 @@ def number_rows(found: Found) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         for n, p in zip(found.numbers, found.probabilities.tolist(), strict=True)
     ]
     return ("groups", "probability", *(f"evidence, {kind}" for kind in kinds)), rows
+
+
+def _drawn_rows(found: Found, drawn: DrawnGroups) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the numbers up to the largest that was drawn, with their usual components."""
+    rows: list[tuple[str, ...]] = []
+    for n, p in zip(found.numbers, found.probabilities.tolist(), strict=True):
+        mine = drawn.n_components[drawn.n_groups == n]
+        if n > drawn.n_groups.max():
+            break
+        low, high = (int(end) for end in np.quantile(mine, [0.05, 0.95])) if len(mine) else (0, 0)
+        told = "" if not len(mine) else str(low) if low == high else f"{low} to {high}"
+        rows.append((str(n), probability_words(p), told))
+    return ("groups", "probability", "of components"), rows
 
 
 def profile_rows(profile: ClusterProfile, limit: int | None) -> list[tuple[str, ...]]:

@@ -17,7 +17,10 @@ from posteriori.analysis.groups.cluster_words import (
     profile_rows,
     verdict_in_words,
 )
-from posteriori.analysis.groups.number_search import Tried, search_numbers
+from posteriori.analysis.groups.drawn_groups import DrawnGroups
+from posteriori.analysis.groups.drawn_intervals import with_drawn_intervals
+from posteriori.analysis.groups.found_groups import Grouping, find_groups
+from posteriori.analysis.groups.number_search import Tried
 from posteriori.analysis.groups.rows_to_group import ClusterRows, numbers_to_try, read_rows
 from posteriori.analysis.report.counted_finding import CountedFinding
 from posteriori.analysis.saved.cluster_model import ClusterModel
@@ -26,7 +29,7 @@ from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.tasks.contract import Grid, Page, Part, Table, Words
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Clustering", "cluster"]
 
@@ -45,8 +48,8 @@ class Clustering(CountedFinding):
     rows : ClusterRows
         What the mixtures were fitted to.
     found : Found
-        All mixtures that were tried.
-    probabilities : (N, K)
+        How probable each number of groups is, and the mixtures that were fitted.
+    probabilities : (N, G)
         p(cluster | row); the first cluster is the largest.
     profiles : tuple of ClusterProfile
         Size of every cluster, and what sets it apart.
@@ -59,6 +62,8 @@ class Clustering(CountedFinding):
         Whether the number of clusters was given.
     model : ClusterModel
         Tells the clusters of other tables, and can be saved.
+    drawn : DrawnGroups or None
+        Partitions from their posterior; None where these were not drawn.
     """
 
     columns: tuple[Column, ...]
@@ -71,11 +76,17 @@ class Clustering(CountedFinding):
     limit: int
     asked: bool
     model: ClusterModel
+    drawn: DrawnGroups | None = None
 
     @property
     def n_clusters(self) -> int:
         """The most probable number of clusters, or the one that was asked for."""
-        return self.found.best.number
+        return len(self.profiles)
+
+    @property
+    def n_components(self) -> tuple[int, ...]:
+        """How many components of the mixture each cluster has."""
+        return self.model.members
 
     @property
     def labels(self) -> Any:
@@ -91,12 +102,13 @@ class Clustering(CountedFinding):
             len(self.probabilities),
             None if self.asked else chance,
             most=self.n_clusters == self.numbers[-1],
+            components=self.n_components,
         )
 
     def printed(self, *, details: bool = False) -> Iterator[Part]:
         limit = None if details else _TRAITS
         if not self.asked:
-            yield Grid(*number_rows(self.found))
+            yield Grid(*number_rows(self.found, self.drawn))
         for profile in self.profiles if self.n_clusters > 1 else ():
             doubt = f", {profile.in_doubt:,} in doubt" if profile.in_doubt else ""
             size = counted(profile.rows, "row")
@@ -129,9 +141,12 @@ def cluster(
 ) -> Clustering:
     """Find out how many groups the rows of a table form, and what sets them apart.
 
-    Mixtures of normals (where all columns are numbers or dates) and latent classes are fitted with 1, 2, …
-    components, and weighed by their evidence. Gaps need not be filled. A number that is recorded to a step,
-    such as whole ones, may lie anywhere within it.
+    Partitions are drawn from the posterior of a mixture with an unknown number of components: normal vectors
+    where all columns are numbers or dates, else latent classes. Components between which the density has no
+    dip are one group, and the number of groups has the frequencies of the draws. In tables without a column of
+    numbers every class is a group. In large tables mixtures are fitted in the place of draws, and weighed by
+    bounds of their evidence. Gaps need not be filled. A number that is recorded to a step, such as whole ones,
+    may lie anywhere within it.
 
     Parameters
     ----------
@@ -162,47 +177,60 @@ def cluster(
     --------
     >>> from posteriori.datasets import load_old_faithful
     >>> found = cluster(load_old_faithful().frame, max_clusters=3)
-    >>> found.n_clusters, [profile.rows for profile in found.profiles]
-    (2, [175, 97])
+    >>> found.n_clusters, [round(profile.rows, -1) for profile in found.profiles]
+    (2, [180, 90])
     """
     frame = to_pandas(table)
     columns = describe_columns(frame, drop, day_first=day_first)
     rows = read_rows(frame, columns, seed)
     numbers, limited = numbers_to_try(rows, max_clusters, clusters)
-    found = search_numbers(rows.x, rows.encoder.columns, numbers, seed, on_tried)
-    model, shares = _model_of(found, columns, rows, seed)
+    told = find_groups(rows.x, rows.encoder.columns, numbers, clusters is not None, seed, on_tried)
+    model, shares, names = _model_of(told, columns, rows, seed)
     used = [column for column in columns if column.used]
     codes = rows.encoder.transform(rows.frame)
+    profiles = make_profiles(used, rows.encoder, codes, shares)
+    if told.matched is not None:
+        seen = ~np.isnan(codes).all(axis=1)
+        labels = names[told.matched.labels]
+        profiles = with_drawn_intervals(profiles, used, rows.encoder, codes[seen], labels, seed)
     notes = [f"{c.name!r}: {c.note}" for c in columns if c.note]
     return Clustering(
         tuple(columns),
         rows,
-        found,
+        told.found,
         shares,
-        make_profiles(used, rows.encoder, codes, shares),
-        (*notes, *([limited] if limited else ()), *found.notes),
+        profiles,
+        (*notes, *([limited] if limited else ()), *told.found.notes),
         seed,
         max_clusters,
         clusters is not None,
         model,
+        told.drawn,
     )
 
 
 def _model_of(
-    found: Found, columns: list[Column], rows: ClusterRows, seed: int
-) -> tuple[ClusterModel, Array]:
-    """Return the best mixture as a model of tables, the largest cluster first, and what it tells of these."""
-    best = found.best
+    told: Grouping, columns: list[Column], rows: ClusterRows, seed: int
+) -> tuple[ClusterModel, Array, IntArray]:
+    """Return the mixture as a model of tables, the largest cluster first, what it tells of these, and the place
+    of each group in that order.
+    """
+    best, groups = told.found.best, np.array(told.groups)
+    number = int(groups.max()) + 1
     facts = {
         **common_facts(len(rows.frame), seed),
-        "clusters": best.number,
+        "clusters": number,
         "log_evidence": best.log_evidence,
         "kind": best.model.log_evidence_.kind,
     }
     pipeline = Pipeline([("columns", rows.encoder), ("model", best.model)])
     used = tuple(c for c in columns if c.used)
-    model = ClusterModel(best.kind, pipeline, used, tuple(range(best.number)), facts)
+    members = tuple(np.bincount(groups).tolist())
+    order = tuple(np.argsort(groups, kind="stable").tolist())
+    model = ClusterModel(best.kind, pipeline, used, order, facts, members)
     shares = model.probabilities(rows.frame)
-    sizes = np.bincount(shares.argmax(axis=1), minlength=best.number)
-    order = np.lexsort((-shares.sum(axis=0), -sizes))  # by rows, then by expected rows
-    return replace(model, order=tuple(order.tolist())), shares[:, order]
+    sizes = np.bincount(shares.argmax(axis=1), minlength=number)
+    by_size = np.lexsort((-shares.sum(axis=0), -sizes))  # by rows, then by expected rows
+    order = tuple(k for g in by_size for k in np.flatnonzero(groups == g).tolist())
+    model = replace(model, order=order, members=tuple(members[g] for g in by_size))
+    return model, shares[:, by_size], np.argsort(by_size)

@@ -56,7 +56,7 @@ class Tried(NamedTuple):
     @property
     def words(self) -> str:
         """What was tried."""
-        return f"{self.kind} of {counted(self.number, 'group')}"
+        return f"{self.kind} of {counted(self.number, 'component')}"
 
 
 def search_numbers(

@@ -40,14 +40,16 @@ class ClusterModel(ColumnReader):
     columns : tuple of Column
         What clusters are told by.
     order : tuple of K int
-        Which component is the largest cluster, the next, and so on.
+        Components of the largest cluster, of the next, and so on.
     facts : dict
         Rows, number of clusters, evidence, seed and version.
+    members : tuple of G int
+        How many components each cluster has; by default one.
     """
 
     purpose: ClassVar[str] = "tells clusters by"
     told: ClassVar[str] = "clusters"
-    own = ("order",)
+    own = ("order", "members")
     fact_types = {**COMMON_FACTS, "clusters": (int,), "kind": (str,), "log_evidence": (float,)}
 
     name: str
@@ -55,6 +57,11 @@ class ClusterModel(ColumnReader):
     columns: tuple[Column, ...]
     order: tuple[int, ...]
     facts: dict[str, Any] = field(default_factory=dict)
+    members: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.members:
+            object.__setattr__(self, "members", (1,) * len(self.order))
 
     @property
     def title(self) -> str:
@@ -70,6 +77,10 @@ class ClusterModel(ColumnReader):
             raise ValueError("it has no columns")
         if not is_order(self.order, len(pipeline[-1].weights_)):
             raise ValueError("its clusters have no order")
+        counts = self.members
+        whole = isinstance(counts, tuple) and all(type(n) is int and n > 0 for n in counts)
+        if not whole or sum(counts) != len(self.order) or self.facts["clusters"] != len(counts):
+            raise ValueError("its clusters do not have the components")
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return the cluster of each row of a table.
@@ -97,9 +108,10 @@ class ClusterModel(ColumnReader):
         return pd.DataFrame(dict(zip(LABELS, told, strict=True)), index=inputs.index)
 
     def probabilities(self, inputs: pd.DataFrame) -> Array:
-        """Return p(cluster | row), (N, K)."""
+        """Return p(cluster | row), (N, G): the sum over the components of the cluster."""
         shares = [self.pipeline.predict_proba(part) for part in _parts(inputs)]
-        return np.concatenate(shares)[:, list(self.order)]
+        first = np.concatenate([[0], np.cumsum(self.members[:-1])]).astype(np.int64)
+        return np.add.reduceat(np.concatenate(shares)[:, list(self.order)], first, axis=1)
 
     def log_density(self, inputs: pd.DataFrame) -> Array:
         """Return ln p(row), (N,)."""

@@ -43,6 +43,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.distributions.composites.mixture": ("Mixture",),
     "posteriori.distributions.counts.categorical": ("Categorical",),
     "posteriori.distributions.statistics": ("Moments",),
+    "posteriori.distributions.numbers.inverse_gamma": ("InverseGamma",),
     "posteriori.distributions.numbers.student_t": ("StudentT",),
     "posteriori.distributions.vectors.dirichlet": ("Dirichlet",),
     "posteriori.distributions.joint.normal_inverse_gamma": ("NormalInverseGamma",),

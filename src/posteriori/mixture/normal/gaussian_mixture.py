@@ -174,6 +174,7 @@ class GaussianMixture(NormalMixture):
             hard=self.assignment == "hard",
             start=start,
             ascend=self._ascend,
+            both_units=self.n_components > 1 and self.covariance_type in ("full", "tied"),
         )
         rng = as_generator(self.random_state)
         found = best_ascent(

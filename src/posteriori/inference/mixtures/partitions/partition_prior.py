@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.lazy import special
+from posteriori.numerics.lazy import optimize, special
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "default_concentration",
     "dirichlet_partitions",
     "dirichlet_process_partitions",
+    "unknown_number_partitions",
 ]
 
 
@@ -73,6 +74,29 @@ def dirichlet_partitions(rows: int, components: int, concentration: float) -> Pa
     log_number = np.concatenate([[0.0], np.cumsum(spare)])
     log_size = special.gammaln(n + concentration) - special.gammaln(concentration)
     return PartitionPrior(log_number + _normalizer(rows, total), log_size, total)
+
+
+def unknown_number_partitions(
+    rows: int, most: int, concentration: float, fewest: int = 1
+) -> PartitionPrior:
+    """Return the prior of partitions where each number of components from fewest to most is as probable.
+
+    Given K, weights are Dirichlet(α, …, α); ``total`` is the one with which all factors (t + total) have
+    the product 1/v(0).
+
+    Reference: J. Miller & M. Harrison, "Mixture models with a prior on the number of components", Journal of
+    the American Statistical Association 113, 2018.
+    """
+    each = [dirichlet_partitions(rows, k, concentration) for k in range(fewest, most + 1)]
+    with np.errstate(divide="ignore"):
+        log_number = special.logsumexp([one.log_number for one in each], axis=0) - np.log(len(each))
+    low, high = each[0].total, each[-1].total
+    total = low
+    if high > low:
+        total = float(
+            optimize.brentq(lambda t: _normalizer(rows, t) - log_number[0], low, high, xtol=1e-12)
+        )
+    return PartitionPrior(np.asarray(log_number), each[0].log_size, total)
 
 
 def dirichlet_process_partitions(rows: int, concentration: float) -> PartitionPrior:
