@@ -330,12 +330,12 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
     def estimate_evidence(
         self, draws: int = 2000, random_state: Seed = 0, callback: Any = None
     ) -> LogEvidence:
-        """Return an estimate of ln p(X) with its error, by draws from beliefs and posterior.
+        """Return an estimate of ln p(X) with its error, by annealed draws from beliefs to posterior.
 
-        A bridge joins draws from the beliefs and wider ones with draws from the posterior, where beliefs are
-        exact given the states; elsewhere the former alone are weighed. All orders of the states that the prior
-        does not tell apart are counted, of more than six states by adding ln K!, less the orders of states that
-        are all but empty; so that different numbers of states compare.
+        Where beliefs are not exact given the states, draws from beliefs and wider ones are weighed. All orders of
+        the states that the prior does not tell apart are counted (of weighed draws of more than six states by
+        adding ln K!, less the orders of states that are all but empty), so that different numbers of states
+        compare.
 
         Parameters
         ----------

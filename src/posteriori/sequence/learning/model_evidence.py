@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any, NamedTuple
 
-from posteriori.inference.sequences.evidence_draws import DrawnEvidence, draw_evidence
+from posteriori.inference.sequences.draws.chain_evidence import estimate_chain_evidence
+from posteriori.inference.sequences.draws.evidence_draws import DrawnEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Seed
 from posteriori.numerics.warnings import ConvergenceWarning
@@ -46,7 +47,7 @@ def draw_model_evidence(model: Any, draws: int, rng: Seed, callback: Any) -> Dra
     data, rows, sums = model._training
     paths, emission = build_paths(model, data, rows), build_emission(model, data, rows)
     alike = is_alike(model.emission_prior)
-    found = draw_evidence(
+    found = estimate_chain_evidence(
         paths, emission, sums, draws, as_generator(rng), alike=alike, progress=callback
     )
     if found.added:
