@@ -92,8 +92,9 @@ def test_a_missing_output_is_told_by_the_other():
     f = np.sin(X[:, 0])
     Y = np.column_stack([f, 100.0 - 50.0 * f]) + rng.standard_normal((30, 2)) * [0.1, 3.0]
     Y[15:, 1] = np.nan
-    joined = GaussianProcessRegressor(outputs="coregionalised").fit(X, Y)
-    alone = GaussianProcessRegressor(outputs="coregionalised", rank=0).fit(X, Y)
+    chosen = {"outputs": "coregionalised", "hyperparameters": "type-II"}
+    joined = GaussianProcessRegressor(**chosen).fit(X, Y)
+    alone = GaussianProcessRegressor(rank=0, **chosen).fit(X, Y)
     wrong = [np.abs(gp.predict(X)[15:, 1] - (100.0 - 50.0 * f[15:])) for gp in (joined, alone)]
     assert wrong[0].max() < 10.0 < wrong[1].mean()
     assert (joined.predict_dist(X).std[15:, 1] < alone.predict_dist(X).std[15:, 1]).all()

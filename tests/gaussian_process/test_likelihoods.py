@@ -187,7 +187,11 @@ class TestEstimator:
             kernel, likelihood=name, hyperparameters="fixed", approximation="laplace"
         ).fit(X, y)
         learned = GaussianProcessRegressor(
-            kernel, likelihood=name, approximation="laplace", fixed=["RBF.scale"]
+            kernel,
+            likelihood=name,
+            hyperparameters="type-II",
+            approximation="laplace",
+            fixed=["RBF.scale"],
         ).fit(X, y)
         assert start.log_evidence_.kind == "laplace"
         assert learned.log_evidence_.kind == "type-II"
@@ -198,6 +202,7 @@ class TestEstimator:
         kept = GaussianProcessRegressor(
             kernel,
             likelihood=name,
+            hyperparameters="type-II",
             approximation="laplace",
             fixed=[*start.likelihood_parameters_, "RBF.scale"],
         ).fit(X, y)

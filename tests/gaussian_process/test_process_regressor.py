@@ -22,6 +22,11 @@ def _fixed(kernel=KERNEL, mean="constant", **more):
     return GaussianProcessRegressor(kernel, hyperparameters="fixed", mean=mean, **more)
 
 
+def _chosen(kernel=None, **more):
+    """Return a process whose parameters are those of highest evidence."""
+    return GaussianProcessRegressor(kernel, hyperparameters="type-II", **more)
+
+
 @pytest.mark.filterwarnings("ignore:.*is a model of counts:UserWarning")
 @every_check(
     [
@@ -117,15 +122,15 @@ def test_the_conditional_of_the_joint_normal():
 @pytest.mark.topic("000/J15")
 def test_parameters_of_highest_evidence():
     X, y = _rows(n=40)
-    gp = GaussianProcessRegressor(KERNEL, mean="zero").fit(X, y)
+    gp = _chosen(KERNEL, mean="zero").fit(X, y)
     value, gradient = log_evidence(gp.kernel_, X, y)
     assert np.abs(gradient).max() < 1e-2
     assert float(value) == pytest.approx(float(gp.log_evidence_), rel=1e-12)
     assert gp.log_evidence_.kind == "type-II"
     assert float(value) > float(log_evidence(KERNEL, X, y, gradient=False))
-    kept = GaussianProcessRegressor(KERNEL, mean="zero", fixed=["White.variance"]).fit(X, y)
+    kept = _chosen(KERNEL, mean="zero", fixed=["White.variance"]).fit(X, y)
     assert kept.kernel_.members[1].variance == pytest.approx(0.2, rel=1e-14)
-    several = GaussianProcessRegressor(KERNEL, mean="zero", restarts=3, random_state=0).fit(X, y)
+    several = _chosen(KERNEL, mean="zero", restarts=3, random_state=0).fit(X, y)
     assert float(several.log_evidence_) >= float(gp.log_evidence_) - 1e-4
 
 
@@ -379,7 +384,7 @@ def test_integrated_predictions_are_mixtures():
     new = np.array([[0.2], [5.0]])
     predicted = gp.predict_dist(new)
     assert predicted.mean == pytest.approx(gp.predict(new), rel=1e-12)
-    chosen = GaussianProcessRegressor(KERNEL).fit(X, y)
+    chosen = _chosen(KERNEL).fit(X, y)
     assert (predicted.std > chosen.predict_dist(new).std).any()
     assert gp.predict_dist(new, joint=True).mean == pytest.approx(predicted.mean)
     draws = gp.sample_targets(new, 4000, rng=0)
@@ -415,8 +420,8 @@ def test_intervals_of_thirty_rows_cover_what_they_promise():
 
 def test_a_search_on_some_rows_is_that_of_these_and_the_rest_is_of_all():
     X, y = _rows(n=90)
-    model = GaussianProcessRegressor(search_rows=30).fit(X, y)
-    part = GaussianProcessRegressor().fit(X[::3], y[::3])
+    model = _chosen(search_rows=30).fit(X, y)
+    part = _chosen().fit(X[::3], y[::3])
     on_part = _fixed(model.kernel_).fit(X[::3], y[::3])
     assert float(part.log_evidence_) - float(on_part.log_evidence_) < 0.1
     whole = _fixed(model.kernel_).fit(X, y)

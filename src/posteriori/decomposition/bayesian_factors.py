@@ -19,6 +19,7 @@ from posteriori.decomposition.factor_estimator import (
     canonical_loadings,
     factor_units,
 )
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.estimator_rows import check_gappy_inputs
 from posteriori.estimators.parameters import WHOLE, check_parameters, or_none
 from posteriori.inference.components.factor_beliefs import (
@@ -41,7 +42,7 @@ _OFFERED = 20
 _PRIOR = FactorPrior((1e-3, 1e-3), (1e-3, 1e-3), 1.0)
 
 
-class _BayesianFactors(FactorEstimator):
+class _BayesianFactors(ApproximatePosterior, FactorEstimator):
     """Beliefs about factors, with a precision for each."""
 
     tol: float

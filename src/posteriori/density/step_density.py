@@ -16,6 +16,7 @@ from posteriori.density.line_rows import LineRows, check_column, check_line
 from posteriori.distributions.composites.mixture import Mixture, MixtureFamily
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.numbers.uniform import Uniform
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.parameters import check_parameters
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.logspace import log_sum_exp, softmax
@@ -25,7 +26,7 @@ from posteriori.numerics.types import Array, Seed
 __all__ = ["StepDensity", "believed_number"]
 
 
-class StepDensity(DensityMixin, BaseEstimator):
+class StepDensity(ApproximatePosterior, DensityMixin, BaseEstimator):
     """A histogram, given how it learns its bins and their masses."""
 
     range: Any

@@ -32,6 +32,7 @@ from posteriori.distributions.composites.repeated import Repeated
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.pareto import Pareto
 from posteriori.distributions.numbers.uniform import Uniform
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.estimator_rows import check_inputs, check_rows
 from posteriori.estimators.parameters import AT_LEAST_ONE, check_parameters
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
@@ -179,7 +180,7 @@ class Tail(NamedTuple):
     scale: float
 
 
-class TargetHistogram(TargetDensity):
+class TargetHistogram(ApproximatePosterior, TargetDensity):
     """The adaptive histogram of a target, open at both ends, which ignores all inputs.
 
     Parameters

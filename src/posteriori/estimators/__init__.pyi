@@ -1,6 +1,11 @@
+from posteriori.estimators.approximate_posterior import (
+    ApproximatePosterior as ApproximatePosterior,
+    DrawsItsPosterior as DrawsItsPosterior,
+)
 from posteriori.estimators.contract import (
     Accounts as Accounts,
     AddsUp as AddsUp,
+    ChecksItself as ChecksItself,
     Classifies as Classifies,
     CountsParameters as CountsParameters,
     DrawsLikelihoods as DrawsLikelihoods,

@@ -19,6 +19,7 @@ __all__ = [
     "Accounts",
     "AddsColumns",
     "AddsUp",
+    "ChecksItself",
     "Classifies",
     "CountsParameters",
     "DrawsLikelihoods",
@@ -185,6 +186,18 @@ class CountsParameters(Protocol):
     """Knows how many of its weights the data determine."""
 
     effective_parameters_: float
+
+
+class ChecksItself(Protocol):
+    """Tells how far its posterior is to be trusted: without draws, by draws, and with intervals that these correct."""
+
+    cautions: tuple[str, ...]
+
+    def reliability(self, draws: int = 1000, *, rng: Seed = None) -> Any: ...
+
+    def parameter_intervals(
+        self, mass: float = 0.9, *, draws: int = 1000, rng: Seed = None
+    ) -> Any: ...
 
 
 class LeavesOneOut(Protocol):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -19,6 +19,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.estimators.approximate_posterior import (
+    KEPT_NUMBERS,
+    ApproximatePosterior,
+    Unweighed,
+)
 from posteriori.estimators.estimator_rows import check_grouped_inputs
 from posteriori.estimators.group_columns import GroupColumns, GroupEffects, effects_of
 from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint, check_parameters
@@ -29,7 +34,9 @@ from posteriori.inference.predictors.grouped.grouped_fit import GroupedFit
 from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.pairs.paired_weights import PairedWeights
+from posteriori.inference.predictors.weighed_weights import WeighedWeights
 from posteriori.inference.predictors.weight_belief import WeightBelief
+from posteriori.inference.weighing.approximate_beliefs import ApproximateBelief
 from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.evidence import Kind, LogEvidence
 from posteriori.numerics.random import as_generator
@@ -81,12 +88,15 @@ class LearnedWeights(NamedTuple):
         Of the evidence.
     effects : LearnedEffects, optional
         Of levels, where there are groups.
+    prior : pair of (P,), optional
+        Means and precisions of all that the belief speaks of; not of groups, nor of more columns than rows.
     """
 
     belief: WeightBelief
     precision: Array
     kind: Kind = "laplace"
     effects: LearnedEffects | None = None
+    prior: tuple[Array, Array] | None = None
 
     @classmethod
     def of_groups(cls, fit: GroupedFit, belief: GroupedBelief | None = None) -> LearnedWeights:
@@ -103,7 +113,7 @@ class LearnedWeights(NamedTuple):
         return cls(weights, fit.density.weight_precision, "type-II", effects)
 
 
-class LinearPredictorEstimator(BaseEstimator):
+class LinearPredictorEstimator(ApproximatePosterior, BaseEstimator):
     """What estimators on a linear predictor have in common, given their likelihood."""
 
     prior_precision: float
@@ -150,6 +160,14 @@ class LinearPredictorEstimator(BaseEstimator):
     def _draw_targets(self, draws: Array, design: Array, rng: np.random.Generator) -> Any:
         """Draw a target of every row given every draw of the weights, (S, n)."""
 
+    @abstractmethod
+    def _targets_of(self, rows: Any) -> Any:
+        """Return the targets of checked rows, as ``_log_likelihood`` takes them."""
+
+    @abstractmethod
+    def _named_weights(self, draws: Array) -> dict[str, Array]:
+        """Return draws (S, P) as the weights of raw columns, and whatever else was learned, by name."""
+
     # -- learning ----------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -170,15 +188,17 @@ class LinearPredictorEstimator(BaseEstimator):
         """
         check_parameters(self)
         rows = self._read_rows(X, y, sample_weight)
-        belief, precision, kind, effects = self._learn(rows)
+        belief, precision, kind, effects, prior = self._learn(rows)
         self._weights, self._effects = belief, effects
+        kept = isinstance(rows.x, np.ndarray) and rows.x.size <= KEPT_NUMBERS
+        self._learned_from = (rows, prior) if kept else None
         self.__dict__.pop("posterior_", None)  # of an earlier fit
         self._name_weights()
         self.log_evidence_ = LogEvidence(
             belief.log_evidence, kind=kind, of="y|X", fingerprint=rows.fingerprint
         )
-        kept = precision @ np.diagonal(belief.cov)[: len(precision)]
-        self.effective_parameters_ = float(len(precision) - kept)  # γ = Σ λ/(α + λ)
+        unseen = precision @ np.diagonal(belief.cov)[: len(precision)]
+        self.effective_parameters_ = float(len(precision) - unseen)  # γ = Σ λ/(α + λ)
         if effects is not None:
             self.effective_parameters_ += float(sum(share.sum() for share in effects.determined))
         self.n_iter_ = belief.n_iter
@@ -190,6 +210,29 @@ class LinearPredictorEstimator(BaseEstimator):
                 stacklevel=2,
             )
         return self
+
+    def _approximate_belief(self) -> ApproximateBelief | Unweighed:
+        if self._learned_from is None or self._learned_from[1] is None:
+            known = Unweighed.of_kind(self.log_evidence_.kind)
+            return known._replace(reason="groups, wide tables and very long ones are not weighed")
+        rows, (mean, precision) = self._learned_from
+        design, targets, times = self._standardized(rows.x), self._targets_of(rows), rows.frequency
+
+        def log_likelihood(draws: Array) -> Array:
+            total = np.zeros(len(draws))
+            for here in self._slices(design, len(draws)):
+                each = self._log_likelihood(draws, design[here], targets[here])
+                total += each.sum(axis=1) if times is None else each @ times[here]
+            return total
+
+        return WeighedWeights(
+            self._drawn_from,
+            mean,
+            precision,
+            partial(self._draw, design=design),
+            log_likelihood,
+            self._named_weights,
+        )
 
     @cached_property
     def posterior_(self) -> MvNormal:

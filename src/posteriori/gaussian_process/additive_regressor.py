@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.numbers.normal import Normal
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.estimator_rows import check_inputs, check_rows
 from posteriori.gaussian_process.process_belief import Effect
 from posteriori.inference.processes.additive.additive_process import (
@@ -44,7 +45,7 @@ __all__ = ["AdditiveGaussianProcessRegressor"]
 _SHORTEST, _LONGEST = 1.0 / 8.0, 2.0
 
 
-class AdditiveGaussianProcessRegressor(RegressorMixin, BaseEstimator):
+class AdditiveGaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimator):
     """Regression by a smooth curve of each column, with the band that each is known to.
 
     Every column of more than two values has a curve with its own size and its own length, beside straight

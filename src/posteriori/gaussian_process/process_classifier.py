@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.class_probabilities import ClassProbabilities, LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_known_labels
@@ -86,7 +87,7 @@ _LINKS = {
 }
 
 
-class GaussianProcessClassifier(LabelledLearner, ClassProbabilities):
+class GaussianProcessClassifier(ApproximatePosterior, LabelledLearner, ClassProbabilities):
     """Classes by a function with a kernel, whose evidence chooses the kernel.
 
     Parameters

@@ -19,6 +19,7 @@ from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 
 from posteriori.distributions.counts.categorical import Categorical
+from posteriori.estimators.approximate_posterior import ApproximatePosterior, Unweighed
 from posteriori.estimators.count_targets import check_counts
 from posteriori.estimators.estimator_rows import check_inputs, check_noise_variance, check_rows
 from posteriori.estimators.labelled_rows import check_known_labels, check_labelled_rows
@@ -80,24 +81,24 @@ def _is_ordinal(estimator: Any) -> bool:
     return bool(estimator.likelihood == "ordinal")
 
 
-class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
+class GaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimator):
     """Regression by a function of unknown form, with its evidence and calibrated predictions.
 
-    Without arguments the function is smooth in all columns, each with a scale of its own, and what is
-    best for the data by evidence.
+    Without arguments the function is smooth in all columns, each with a scale of its own, which up to 100 rows are
+    integrated over and beyond are best for the data by evidence.
 
     Parameters
     ----------
     kernel : Kernel or None
         Of function and noise, such as ``2.0 * RBF() + White(0.1)``; its parameters are where a search
         begins. None is ``Constant() * RBF(one scale for each column) + White()``.
-    hyperparameters : {"type-II", "fixed", "integrated", "learned"}
+    hyperparameters : {"learned", "type-II", "fixed", "integrated"}
+        "learned", by default: "integrated" up to 100 rows, of a kernel of at most 17 parameters, "type-II" beyond; a
+        kernel that is None then has one scale for all of more than 15 columns.
         "type-II": parameters of highest evidence, within bounds from the data. "fixed": as the kernel
         says. "integrated": weighed by how probable they are, with a prior on the scale of the data: the
         logarithms of parameters are normal around what is usual, with standard deviation 1.5 (lengths,
         periods, sizes) or 2.3 (noise). With few rows its intervals are as wide as they should be.
-        "learned": "integrated" up to 100 rows, "type-II" beyond; a kernel that is None then has one scale
-        for all of more than 15 columns.
     mean : {"constant", "zero", "linear"}
         "constant": a level N(ȳ, s²) with mean and variance of the targets, integrated out. "linear":
         lines N(0, s²) in standardised columns as well. "zero": none. Other likelihoods have the level
@@ -209,7 +210,7 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
         self,
         kernel: Kernel | None = None,
         *,
-        hyperparameters: str = "type-II",
+        hyperparameters: str = "learned",
         mean: str = "constant",
         outputs: str = "shared",
         rank: int = 1,
@@ -429,6 +430,13 @@ class GaussianProcessRegressor(RegressorMixin, BaseEstimator):
     def n_iter_(self) -> int:
         """Evaluations of the evidence."""
         return self._fitted().n_iter
+
+    def _approximate_belief(self) -> Unweighed:
+        if self.log_evidence_.kind == "laplace" and self.likelihood == "normal":
+            return Unweighed(
+                "scales are weighed at nodes, given each of which the function is exact"
+            )
+        return Unweighed.of_kind(self.log_evidence_.kind)
 
     # -- predictions -----------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.numbers.normal import Normal
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.contract import copy_columns
 from posteriori.estimators.estimator_rows import (
     Rows,
@@ -68,7 +69,7 @@ __all__ = ["SparseGaussianProcessRegressor"]
 _SHARE = 4
 
 
-class SparseGaussianProcessRegressor(RegressorMixin, BaseEstimator):
+class SparseGaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimator):
     """Regression by a function with a kernel, told at a few points, for 10³ to 10⁶ rows.
 
     Parameters

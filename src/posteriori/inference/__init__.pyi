@@ -95,3 +95,14 @@ from posteriori.inference.systems.chain_sums import (
 )
 from posteriori.inference.systems.gap_expectations import impute_chain as impute_chain
 from posteriori.inference.systems.variational_system import SystemBeliefs as SystemBeliefs
+from posteriori.inference.weighing.approximate_beliefs import (
+    ApproximateBelief as ApproximateBelief,
+    BeliefDraws as BeliefDraws,
+    DrawsPosterior as DrawsPosterior,
+    PosteriorDraws as PosteriorDraws,
+    StatesDensity as StatesDensity,
+    weigh_belief as weigh_belief,
+)
+from posteriori.inference.weighing.parameter_intervals import (
+    ParameterIntervals as ParameterIntervals,
+)

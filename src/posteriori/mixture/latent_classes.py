@@ -22,7 +22,9 @@ from posteriori.inference.classes.column_checks import (
 )
 from posteriori.inference.classes.column_models import KINDS
 from posteriori.inference.gaps.gap_beliefs import GapBelief
+from posteriori.inference.mixtures.columns.class_draws import ClassDraws
 from posteriori.inference.mixtures.columns.class_gaps import class_gaps
+from posteriori.inference.mixtures.columns.class_model import class_model
 from posteriori.inference.mixtures.columns.class_partitions import class_clusters
 from posteriori.inference.mixtures.columns.latent_starts import Search
 from posteriori.inference.mixtures.columns.mixture_densities import ColumnDensities
@@ -179,6 +181,10 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         found = learn_classes(self._places, rows.x, rows.frequency, priors, search, widths)
         self.n_parameters_ = self.n_components * (found.n_parameters + 1) - 1
         return found
+
+    def _draws(self, rows: TableRows) -> ClassDraws:
+        priors = check_priors(self.priors, True)
+        return ClassDraws(class_model(self._places, rows.x, rows.frequency, priors, True))
 
     def _cluster_model(self, x: Array) -> ClusterModel:
         if not self._integrates():

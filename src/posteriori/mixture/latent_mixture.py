@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.estimators.approximate_posterior import DrawsItsPosterior
 from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import (
     NOT_NEGATIVE,
@@ -23,14 +24,23 @@ from posteriori.estimators.parameters import (
 )
 from posteriori.inference.classes.class_moments import blocks_of_rows
 from posteriori.inference.clusters.distinct_rows import distinct_rows
+from posteriori.inference.mixtures.columns.class_draws import ClassDraws, MemberDraws
 from posteriori.inference.mixtures.columns.latent_ascent import WeightLaw
 from posteriori.inference.mixtures.columns.latent_starts import Search
 from posteriori.inference.mixtures.columns.mixture_densities import MixtureDensities
 from posteriori.inference.mixtures.columns.mixture_learning import LearnedMixture
+from posteriori.inference.mixtures.component_draws import (
+    MixtureBelief,
+    WeightDraws,
+    linear_log_likelihood,
+    with_turns,
+)
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
+from posteriori.inference.weighing.approximate_beliefs import ApproximateBelief
 from posteriori.mixture.mixture_estimator import MixtureEstimator, counted_rows
 from posteriori.mixture.normal.bayesian_gaussian_mixture import MixturePosterior
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
+from posteriori.numerics.logspace import softmax
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import unmasked
@@ -56,7 +66,7 @@ class TableRows(NamedTuple):
     shares: Array | None
 
 
-class LatentMixture(MixtureEstimator):
+class LatentMixture(DrawsItsPosterior, MixtureEstimator):
     """A mixture, given how its components are learned and what their densities are."""
 
     n_components: int
@@ -79,6 +89,10 @@ class LatentMixture(MixtureEstimator):
     @abstractmethod
     def _learn(self, rows: TableRows, search: Search) -> LearnedMixture:
         """Learn the mixture."""
+
+    @abstractmethod
+    def _draws(self, rows: TableRows) -> ClassDraws | MemberDraws:
+        """Return what draws parameters of components, with beliefs about them."""
 
     @abstractmethod
     def _check_values(self, x: Array) -> None:
@@ -106,6 +120,7 @@ class LatentMixture(MixtureEstimator):
         self.weights_ = law.mean(found.counts)
         self.trace_, self.n_iter_, self.converged_ = found.trace, found.n_iter, found.converged
         self._densities = found.densities
+        self._learned_from = rows, found.sums, law.concentration
         if found.log_affinity is None:
             self.log_likelihood_ = found.value
             return self
@@ -120,6 +135,15 @@ class LatentMixture(MixtureEstimator):
             fingerprint=Fingerprint().update(rows.x, rows.frequency),
         )
         return self
+
+    def _approximate_belief(self) -> ApproximateBelief:
+        rows, sums, concentration = self._learned_from
+        draws = self._draws(rows)
+        features = draws.model.of(rows.x)
+        shares = softmax(self._log_joint(rows.x), axis=1)
+        likelihood = linear_log_likelihood(features, rows.frequency)
+        belief = MixtureBelief(draws, WeightDraws(concentration), sums, shares, likelihood)
+        return with_turns(belief, features, rows.frequency, alike=True)
 
     @property
     def _weight_law(self) -> WeightLaw:

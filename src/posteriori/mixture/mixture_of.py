@@ -15,6 +15,8 @@ from posteriori.distributions.conjugate.pareto_pairs import ParetoUniform
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.unknown import trace_likelihood
 from posteriori.estimators.estimator_rows import as_column, column_names
+from posteriori.inference.mixtures.columns.class_draws import MemberDraws
+from posteriori.inference.mixtures.columns.family_models import conjugate_model
 from posteriori.inference.mixtures.columns.latent_starts import Search
 from posteriori.inference.mixtures.columns.mixture_learning import (
     LearnedMixture,
@@ -179,6 +181,9 @@ class MixtureOf(LatentMixture, AsksForPartitions):
             self._check_support(x, self.family._off_support(x), self.family)
             return learn_members(self.family, x, frequency, search)
         return learn_fits(self.family, x, frequency, search)
+
+    def _draws(self, rows: TableRows) -> MemberDraws:
+        return MemberDraws(conjugate_model(self._find_pair, self.prior, rows.x, rows.frequency))
 
     def _cluster_model(self, x: Array) -> ClusterModel:
         if not self._integrates():

@@ -13,10 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.counts.categorical import Categorical
-from posteriori.inference.mixtures.partitions.chain_agreement import (
-    effective_sample_size,
-    potential_scale_reduction,
-)
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
 from posteriori.inference.mixtures.partitions.partition_center import (
     count_together,
@@ -27,6 +23,10 @@ from posteriori.inference.mixtures.partitions.partition_draws import PartitionDr
 from posteriori.inference.mixtures.partitions.partition_evidence import estimate_log_evidence
 from posteriori.inference.mixtures.partitions.partition_prior import PartitionPrior
 from posteriori.inference.mixtures.partitions.partition_sums import PartitionSums
+from posteriori.inference.weighing.chain_agreement import (
+    effective_sample_size,
+    potential_scale_reduction,
+)
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.types import Array, IntArray
 

@@ -1,3 +1,7 @@
+from posteriori.inference.weighing.reliability import (
+    Deviation as Deviation,
+    Reliability as Reliability,
+)
 from posteriori.modeling.contract.engine import (
     Block as Block,
     Fit as Fit,
@@ -19,10 +23,6 @@ from posteriori.modeling.posterior.messages import (
     Messages as Messages,
 )
 from posteriori.modeling.posterior.posterior import Posterior as Posterior
-from posteriori.modeling.posterior.reliability import (
-    Deviation as Deviation,
-    Reliability as Reliability,
-)
 from posteriori.modeling.posterior.storage import (
     SavedPosterior as SavedPosterior,
     load_posterior as load_posterior,

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.algebra.maps import ExpMap
 from posteriori.distributions.algebra.transformed import Transformed
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.estimator_rows import check_grouped_inputs, check_rows
 from posteriori.estimators.group_columns import GroupEffects, codes_last, last_columns
 from posteriori.numerics.calculus.level_off import level_off
@@ -36,7 +37,7 @@ from posteriori.regression.bayesian.belief import Pull
 __all__ = ["LogLinearRegression"]
 
 
-class LogLinearRegression(RegressorMixin, BaseEstimator):
+class LogLinearRegression(ApproximatePosterior, RegressorMixin, BaseEstimator):
     """Linear regression of ln y: effects multiply, and the noise is a percentage.
 
     Predictions are exponential up to the largest target T of the training rows; beyond they level off,

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.parameters import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -79,7 +80,7 @@ class _Known(NamedTuple):
         return _Known(self.counts.add(other.counts), self.gappy._replace(coded=both))
 
 
-class MarkovModel(BaseEstimator):
+class MarkovModel(ApproximatePosterior, BaseEstimator):
     """A Markov chain of order M learned from sequences of symbols.
 
     Parameters

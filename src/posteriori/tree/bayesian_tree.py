@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.joint.normal_gamma import NormalGamma
 from posteriori.distributions.numbers.gamma import Gamma
+from posteriori.estimators.approximate_posterior import ApproximatePosterior, Unweighed
 from posteriori.estimators.class_probabilities import ClassProbabilities
 from posteriori.estimators.column_kinds import check_mixed_inputs, learn_level_counts
 from posteriori.estimators.count_targets import check_counts
@@ -61,7 +62,7 @@ _CONSTRAINTS = {
 }
 
 
-class _BayesianTree(BaseEstimator):
+class _BayesianTree(ApproximatePosterior, BaseEstimator):
     """What sums over trees of classes and of numbers share."""
 
     _constraints = _CONSTRAINTS
@@ -105,6 +106,12 @@ class _BayesianTree(BaseEstimator):
             of="y|X",
             fingerprint=fingerprint,
         )
+
+    def _approximate_belief(self) -> Unweighed:
+        words = (
+            "trees that the greedy search did not meet are left out: intervals may be too narrow"
+        )
+        return Unweighed(words, (words,))
 
     def _choose_search(self, columns: AskedColumns, rows: int) -> str:
         steps = steps_of_all_trees(columns, rows, int(self.max_depth))

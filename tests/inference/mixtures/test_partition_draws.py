@@ -7,10 +7,6 @@ import pytest
 from scipy.special import logsumexp
 
 from posteriori import Exponential, Gamma, MvNormal, NormalWishart
-from posteriori.inference.mixtures.partitions.chain_agreement import (
-    effective_sample_size,
-    potential_scale_reduction,
-)
 from posteriori.inference.mixtures.partitions.conjugate_clusters import (
     cluster_parts,
     join_parts,
@@ -31,6 +27,10 @@ from posteriori.inference.mixtures.partitions.partition_prior import (
     dirichlet_process_partitions,
 )
 from posteriori.inference.mixtures.partitions.partition_sums import sum_partitions
+from posteriori.inference.weighing.chain_agreement import (
+    effective_sample_size,
+    potential_scale_reduction,
+)
 from posteriori.numerics.progress import Progress
 from tests.inference.mixtures.partition_oracles import FAMILIES, variation_of_information
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import ProbabilisticClassifier
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.kernel_choice import choose_kernel
 from posteriori.estimators.labelled_rows import check_labelled_rows, require_two_classes
@@ -29,7 +30,7 @@ from posteriori.numerics.warnings import ConvergenceWarning
 __all__ = ["RelevanceVectorClassifier"]
 
 
-class RelevanceVectorClassifier(ProbabilisticClassifier):
+class RelevanceVectorClassifier(ApproximatePosterior, ProbabilisticClassifier):
     """Two classes by kernels around rows, of which the evidence keeps a few.
 
     Parameters

@@ -252,7 +252,8 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         self.prior_precision_, self.classes_ = alpha, rows.classes
         self._standardization, self._corrected = how, corrected
         fixed = self.hyperparameters == "fixed"
-        return LearnedWeights(belief, precision, kind if fixed else "type-II")
+        prior = (centre, precision) if seen is None else None
+        return LearnedWeights(belief, precision, kind if fixed else "type-II", prior=prior)
 
     def _learn_groups(self, rows: LabelledRows) -> LearnedWeights:
         self._standardization, design = self._columns(rows)
@@ -348,6 +349,15 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         raw = self._standardization.raw_weights(weights)
         self.coef_ = np.ascontiguousarray(raw[:, :d])
         self.intercept_ = raw[:, d].copy() if self.fit_intercept else np.zeros(len(raw))
+
+    def _targets_of(self, rows: LabelledRows) -> Any:
+        return rows.codes
+
+    def _named_weights(self, draws: Array) -> dict[str, Array]:
+        k, d = len(self.classes_), len(self._standardization.scale)
+        each = draws.reshape(len(draws), n_predictors(k), -1)
+        raw = self._standardization.raw_weights(each if k == 2 else contrasts(k) @ each)
+        return {"coef": raw[..., :d]} | ({"intercept": raw[..., d]} if self.fit_intercept else {})
 
     @cached_property
     def corrected_posterior_(self) -> MvNormal:

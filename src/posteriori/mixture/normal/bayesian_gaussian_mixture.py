@@ -18,10 +18,12 @@ from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.estimators.approximate_posterior import DrawsItsPosterior
 from posteriori.estimators.parameters import POSITIVE, check_parameters, one_of, or_none
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
 from posteriori.inference.mixtures.mixture_rows import CompleteRows, MixtureRows
 from posteriori.inference.mixtures.normal_beliefs import normal_affinities
+from posteriori.inference.mixtures.normal_draws import normal_mixture_belief
 from posteriori.inference.mixtures.normal_learning import (
     VariationalLearner,
     ascend_normals,
@@ -39,6 +41,7 @@ from posteriori.inference.mixtures.wishart_priors import (
     prior_in_units,
     table_spread,
 )
+from posteriori.inference.weighing.approximate_beliefs import ApproximateBelief
 from posteriori.mathematics.least_widths import check_least_widths, widen_covariances
 from posteriori.mixture.mixture_estimator import counted_rows
 from posteriori.mixture.normal.normal_mixture import (
@@ -51,6 +54,7 @@ from posteriori.mixture.normal.normal_mixture import (
 from posteriori.mixture.partition_questions import AsksForPartitions
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.linalg import triangular_inverse
+from posteriori.numerics.logspace import softmax
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array
 
@@ -71,7 +75,7 @@ class MixturePosterior(NamedTuple):
     components: Any
 
 
-class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
+class BayesianGaussianMixture(DrawsItsPosterior, NormalMixture, AsksForPartitions):
     """Mixture of normals whose weights, means and precisions are uncertain.
 
     Parameters
@@ -202,6 +206,7 @@ class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
         elif not named:
             found = found._replace(statistics=sort_by_size(found.statistics, "full"))
         self._keep(rows, learner, found.statistics, widths)
+        self._learned_from = x, rows, learner, found.statistics, not named
         self.trace_ = np.array(found.trace)
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         self.symmetry_gain_ = 0.0
@@ -216,6 +221,11 @@ class BayesianGaussianMixture(NormalMixture, AsksForPartitions):
             fingerprint=Fingerprint().update(x, frequency),
         )
         return self
+
+    def _approximate_belief(self) -> ApproximateBelief:
+        x, rows, learner, statistics, alike = self._learned_from
+        shares = softmax(self._log_joint(x), axis=1)
+        return normal_mixture_belief(rows, x, learner, statistics, shares, alike)
 
     @property
     def _sticks(self) -> bool:

@@ -22,9 +22,9 @@ from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
+    from posteriori.inference.weighing.reliability import Reliability
     from posteriori.modeling.posterior.account import Account
     from posteriori.modeling.posterior.messages import Messages
-    from posteriori.modeling.posterior.reliability import Reliability
 
 __all__ = ["Posterior"]
 

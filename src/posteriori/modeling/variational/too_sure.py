@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.counts.bernoulli import Bernoulli
+from posteriori.inference.weighing.reliability import OVERLAP
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, child_term
 from posteriori.modeling.binding.construction import construct
 from posteriori.modeling.binding.labelled import Polynomial, Switch, Table, substitute
@@ -31,8 +32,6 @@ __all__ = ["find_too_narrow"]
 _FEW_ROWS = 0.5
 #: Share of expected squares that is uncertainty, from which on a spread is too sure.
 _UNCERTAIN = 0.25
-#: Mean probability that a member is not in its most probable class, from which on these overlap.
-_OVERLAP = 0.01
 
 Marginal = Callable[[str], Any]
 
@@ -49,7 +48,7 @@ def find_too_narrow(approximation: Approximation, marginal: Marginal) -> tuple[s
         found |= {
             name
             for name, states in _chosen_by_states(factor, bound)
-            if owner[name] != owner[states] and _overlap(marginal(states)) > _OVERLAP
+            if owner[name] != owner[states] and _overlap(marginal(states)) > OVERLAP
         }
     free = found - approximation.options.form.keys()
     return tuple(name for name in approximation.names if name in free)

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.metaestimators import available_if
 
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.contract import copy_columns
 from posteriori.estimators.estimator_rows import (
     Rows,
@@ -60,7 +61,9 @@ def _or_one(variance: Array | None) -> Array | float:
     return 1.0 if variance is None else variance
 
 
-class BayesianLinearRegression(LearnedAttributes, RegressorMixin, BaseEstimator):
+class BayesianLinearRegression(
+    ApproximatePosterior, LearnedAttributes, RegressorMixin, BaseEstimator
+):
     """Linear regression with a normal prior, its evidence and calibrated predictions.
 
     Without arguments the prior is proper on standardised columns (unit information) and the noise

@@ -144,7 +144,7 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
             x, self._likelihood(rows.y), np.diag(precision), mean, rows.frequency, turn
         )
         belief = laplace_belief(self._ascend(density), precision)
-        return LearnedWeights(belief, precision[: turn.shape[1]])
+        return LearnedWeights(belief, precision[: turn.shape[1]], prior=(mean, precision))
 
     def _learn_wide(self, rows: Rows) -> LearnedWeights:
         """Learn from fewer rows than columns, in the directions that they see."""
@@ -233,6 +233,15 @@ class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
         raw = self._standardization.raw_weights(self._weights.mean[: d + self.fit_intercept])
         self.coef_ = raw[:d]
         self.intercept_ = float(raw[d]) if self.fit_intercept else 0.0
+
+    def _targets_of(self, rows: Rows) -> Array:
+        return rows.y
+
+    def _named_weights(self, draws: Array) -> dict[str, Array]:
+        d = len(self._standardization.scale)
+        raw = self._standardization.raw_weights(draws[:, : d + self.fit_intercept])
+        found = {"coef": raw[:, :d]} | ({"intercept": raw[:, d]} if self.fit_intercept else {})
+        return found | ({"log_shape": draws[:, -1]} if self._shaped else {})
 
     # -- predicting --------------------------------------------------------------------------
 

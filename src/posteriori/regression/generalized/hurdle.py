@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.approximate_posterior import ApproximatePosterior, Unweighed
 from posteriori.estimators.count_targets import check_counts
 from posteriori.estimators.estimator_rows import check_grouped_inputs, check_rows
 from posteriori.estimators.group_columns import (
@@ -29,6 +30,8 @@ from posteriori.estimators.group_columns import (
 )
 from posteriori.estimators.linear_predictor import LinearPredictorEstimator
 from posteriori.estimators.parameters import check_parameters
+from posteriori.inference.weighing.approximate_beliefs import ApproximateBelief
+from posteriori.inference.weighing.joined_beliefs import JoinedBeliefs
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
@@ -40,7 +43,7 @@ from posteriori.regression.generalized.zero_or_counts import ZeroOrCounts
 __all__ = ["HurdleRegression"]
 
 
-class HurdleRegression(RegressorMixin, BaseEstimator):
+class HurdleRegression(ApproximatePosterior, RegressorMixin, BaseEstimator):
     """Counts with a model of its own for those that are 0.
 
     Whether a count is 0 is a logistic regression of all rows; what those that are not have beyond one
@@ -140,6 +143,14 @@ class HurdleRegression(RegressorMixin, BaseEstimator):
         self.effective_parameters_ = occurrence.effective_parameters_ + excess.effective_parameters_
         self.n_iter_ = max(occurrence.n_iter_, excess.n_iter_)
         return self
+
+    def _approximate_belief(self) -> ApproximateBelief | Unweighed:
+        parts = {"occurrence": self.occurrence_, "excess": self.excess_}
+        found = {name: part._approximate_belief() for name, part in parts.items()}
+        for one in found.values():
+            if isinstance(one, Unweighed):
+                return one
+        return JoinedBeliefs(found)
 
     def predict_dist(self, X: Any) -> ZeroOrCounts:
         """Return the predictive distribution of each row's count."""

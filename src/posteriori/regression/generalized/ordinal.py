@@ -104,7 +104,15 @@ class OrdinalRegression(ClassifierMixin, LinearPredictorEstimator):
         # the prior's density is that of thresholds in order, which is all of it
         ordered = log_probability_of_order(density.mean[design.shape[1] - 1 :], alpha**-0.5)
         belief = belief._replace(log_evidence=belief.log_evidence - ordered)
-        return LearnedWeights(belief, precision)
+        return LearnedWeights(belief, precision, prior=(density.mean, precision))
+
+    def _targets_of(self, rows: LabelledRows) -> Any:
+        return rows.codes
+
+    def _named_weights(self, draws: Array) -> dict[str, Array]:
+        mean, scale = self._standardization.mean, self._standardization.scale
+        raw, thresholds = draws[:, : len(mean)] / scale, draws[:, len(mean) :]
+        return {"coef": raw, "thresholds": thresholds + (raw @ mean)[:, None]}
 
     def _state(self, belief: WeightBelief) -> MvNormal:
         """Turn by T, with weights and thresholds (w, c) = T (v, c̄): w = v/s, c = c̄ + m·w."""

@@ -137,7 +137,8 @@ class ZeroInflatedRegression(DispersedRegression):
         belief = laplace_belief(self._ascend(density), precision)
         if seen is not None:
             belief = seen.widened(belief, mean, precision[0])
-        return LearnedWeights(belief, precision[:-1])
+        prior = (mean, precision) if seen is None else None
+        return LearnedWeights(belief, precision[:-1], prior=prior)
 
     def _learn_groups(self, rows: Rows) -> LearnedWeights:
         self._standardization, design = standardize(
@@ -194,6 +195,14 @@ class ZeroInflatedRegression(DispersedRegression):
         d = len(self._standardization.scale)
         self.occurrence_coef_ = raw[:d]
         self.occurrence_intercept_ = float(raw[d]) if self.fit_intercept else 0.0
+
+    def _named_weights(self, draws: Array) -> dict[str, Array]:
+        d = len(self._standardization.scale)
+        counts, odds = np.split(draws[:, :-1], 2, axis=1)
+        raw = self._standardization.raw_weights(odds)
+        found = super()._named_weights(np.column_stack([counts, draws[:, -1:]]))
+        found["occurrence_coef"] = raw[:, :d]
+        return found | ({"occurrence_intercept": raw[:, d]} if self.fit_intercept else {})
 
     @property
     def occurrence_effects_(self) -> dict[str, GroupEffects]:

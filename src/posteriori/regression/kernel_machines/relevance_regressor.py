@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.estimator_rows import check_inputs, check_rows
 from posteriori.estimators.kernel_choice import choose_kernel
 from posteriori.numerics.types import Array
@@ -24,7 +25,7 @@ from posteriori.regression.bayesian.bayesian_regression import BayesianLinearReg
 __all__ = ["RelevanceVectorRegressor"]
 
 
-class RelevanceVectorRegressor(RegressorMixin, BaseEstimator):
+class RelevanceVectorRegressor(ApproximatePosterior, RegressorMixin, BaseEstimator):
     """Bayesian regression on kernels around rows, of which the evidence keeps a few.
 
     Parameters

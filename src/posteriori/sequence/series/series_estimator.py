@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.algebra.maps import ExpMap
 from posteriori.distributions.algebra.transformed import Transformed
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.parameters import check_parameters
 from posteriori.numerics.evidence import Kind, LogEvidence
 from posteriori.numerics.random import as_generator
@@ -28,7 +29,7 @@ from posteriori.sequence.series.series_rows import (
 __all__ = ["SeriesEstimator"]
 
 
-class SeriesEstimator(BaseEstimator, ABC):
+class SeriesEstimator(ApproximatePosterior, BaseEstimator, ABC):
     """Base of the models of one series.
 
     A model learns from values, absorbs later ones, predicts and draws; times, transforms and the

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
 from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters, one_of, or_none
 from posteriori.inference.ascent.expectation_maximization import EMResult
@@ -47,7 +48,9 @@ from posteriori.sequence.systems.system_forms import (
 __all__ = ["LinearDynamicalSystem"]
 
 
-class LinearDynamicalSystem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LinearDynamicalSystem(
+    ApproximatePosterior, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """A linear system learned from sequences: of highest likelihood, or as beliefs about its matrices.
 
     Parameters

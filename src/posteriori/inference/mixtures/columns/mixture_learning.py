@@ -72,6 +72,8 @@ class LearnedMixture(NamedTuple):
         Components as one batch whose last axis counts them.
     n_parameters : int
         Free parameters of one component; 0 where they cannot be counted.
+    sums : (K, F) or None
+        Expected sums, which state the beliefs.
     """
 
     counts: Array
@@ -84,6 +86,7 @@ class LearnedMixture(NamedTuple):
     log_affinity: Array | None = None
     members: Any = None
     n_parameters: int = 0
+    sums: Array | None = None
 
 
 def learn_classes(
@@ -106,6 +109,7 @@ def learn_classes(
         beliefs={kind: part.posterior for kind, part in learned.components.items()},
         log_affinity=_class_affinities(learned.components) if integrate else None,
         n_parameters=sum(part.n_parameters for part in densities.values()),
+        sums=sums,
     )
 
 
@@ -126,6 +130,7 @@ def learn_beliefs(
         beliefs=belief,
         log_affinity=belief_affinities(learned.components),
         members=_of_one_column(members),
+        sums=sums,
     )
 
 

@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.mixtures.partitions.chain_agreement import effective_sample_size
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
 from posteriori.inference.mixtures.partitions.gibbs_kernels import impute_rows
 from posteriori.inference.mixtures.partitions.partition_draws import PartitionDraws, new_chain
 from posteriori.inference.mixtures.partitions.partition_prior import PartitionPrior
+from posteriori.inference.weighing.chain_agreement import effective_sample_size
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.lazy import optimize, special
 from posteriori.numerics.types import Array

@@ -1,0 +1,202 @@
+"""What every estimator with an approximate posterior answers about it: how far to trust it.
+
+An estimator states one method, ``_approximate_belief``: the belief that it has learned, with its draws and the
+true density by which they are weighed, or draws of the posterior
+(:mod:`posteriori.inference.weighing.approximate_beliefs`); or :class:`Unweighed`, which says why nothing is. What it
+needs of the rows of its fit it keeps as ``_learned_from``, which files leave out.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from sklearn.utils.validation import check_is_fitted
+
+from posteriori.inference.weighing.approximate_beliefs import (
+    ApproximateBelief,
+    WeighedDraws,
+    cautions_of,
+    weigh_belief,
+)
+from posteriori.inference.weighing.parameter_intervals import (
+    ParameterIntervals,
+    intervals_by_draws,
+)
+from posteriori.inference.weighing.reliability import Reliability, in_words, read_draws
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
+
+__all__ = ["KEPT_NUMBERS", "ApproximatePosterior", "DrawsItsPosterior", "Unweighed"]
+
+#: Tables of more numbers are not kept for a check of what was learned from them by a normal approximation,
+#: which is the better the more rows there are.
+KEPT_NUMBERS = 1_000_000
+
+#: What is known of a posterior by the kind of its evidence, where its draws are not weighed.
+_WORDS = {
+    "type-II": "what the data have chosen, by evidence or by their range, is held for certain: with few rows intervals "
+    "are too narrow",
+    "bound": "beliefs about unknowns that depend on one another were cut apart: intervals may be too narrow",
+    "laplace": "the posterior is taken for normal around its mode: with few rows intervals may be off",
+    "ep": "the posterior is taken for normal, with moments that were matched: intervals may be off",
+}
+
+
+class Unweighed(NamedTuple):
+    """Says of a posterior that is not weighed why, and what is known of it nevertheless.
+
+    Attributes
+    ----------
+    reason : str
+    cautions : tuple of str
+        Nothing where intervals hold by experience.
+    """
+
+    reason: str
+    cautions: tuple[str, ...] = ()
+
+    @classmethod
+    def of_kind(cls, kind: str) -> Unweighed:
+        """Return what the kind of evidence tells."""
+        words = _WORDS.get(kind, "")
+        return cls(words or f"the evidence is of kind {kind!r}", (words,) if words else ())
+
+
+class ApproximatePosterior:
+    """Gives an estimator :meth:`reliability`, ``cautions`` and :meth:`parameter_intervals`."""
+
+    def _approximate_belief(self) -> ApproximateBelief | Unweighed:
+        """Return the belief, or words: by default what the kind of evidence tells of it."""
+        return Unweighed.of_kind(self.log_evidence_.kind)  # type: ignore[attr-defined]
+
+    def reliability(self, draws: int = 1000, *, rng: Seed = None) -> Reliability:
+        """Tell how far to trust the posterior.
+
+        Draws of what is believed are weighed by the true density of data and parameters, or compared with draws
+        of the posterior itself. They tell by how much each unknown is shifted, and too narrow.
+
+        Parameters
+        ----------
+        draws : int
+            At least 100.
+        rng : Generator, int or None
+
+        Returns
+        -------
+        Reliability
+            ``khat``, ``effective_size``, ``unknowns`` and a ``verdict`` in words. ``cautions`` say from now on
+            what was found.
+        """
+        size = read_draws(draws)
+        self._require_posterior()
+        if self._is_exact():
+            return Reliability()
+        belief = self._approximate_belief()
+        if isinstance(belief, Unweighed):
+            found = Reliability(unchecked=belief.reason)
+        else:
+            found = weigh_belief(belief, size, as_generator(rng)).reliability
+        if not found.unchecked:
+            self._checked = (self._what_was_learned(), found)
+        return found
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What not to trust: as :meth:`reliability` found, or as is known of what was cut apart."""
+        check_is_fitted(self)
+        if self._what_was_learned() is None or self._is_exact():
+            return ()
+        checked = vars(self).get("_checked")
+        if checked is not None and checked[0] == self._what_was_learned():
+            return cautions_of(checked[1])
+        belief = self._approximate_belief()
+        if isinstance(belief, Unweighed):
+            return belief.cautions
+        return tuple(in_words(belief.too_narrow()))
+
+    def parameter_intervals(
+        self, mass: float = 0.9, *, draws: int = 1000, rng: Seed = None
+    ) -> ParameterIntervals:
+        """Return intervals of all parameters, by draws of the posterior or weighted draws of the belief.
+
+        Parameters
+        ----------
+        mass : float
+            Posterior probability of each.
+        draws : int
+            At least 100.
+        rng : Generator, int or None
+
+        Returns
+        -------
+        ParameterIntervals
+            ``lower``, ``median`` and ``upper`` by name, and ``cautions`` where they could not be corrected.
+        """
+        return intervals_by_draws(self._weigh(read_draws(draws), rng), mass)
+
+    def _weigh(self, size: int, rng: Seed) -> WeighedDraws:
+        self._require_posterior()
+        belief = self._approximate_belief()
+        if isinstance(belief, Unweighed):
+            raise TypeError(f"parameters of {type(self).__name__} are not drawn: {belief.reason}")
+        return weigh_belief(belief, size, as_generator(rng))
+
+    @cached_property
+    def _checked(self) -> tuple[Any, Reliability] | None:
+        """What was learned when it was checked, and what was found; files leave out what is declared so."""
+        return None
+
+    @cached_property
+    def _learned_from(self) -> Any:
+        """The rows of the last fit."""
+        raise TypeError(
+            f"{type(self).__name__} was read from a file, which does not keep rows: fit it again to check it"
+        )
+
+    def _is_exact(self) -> bool:
+        """Tell whether the posterior is no approximation."""
+        return bool(self.log_evidence_.kind == "exact")  # type: ignore[attr-defined]
+
+    def _what_was_learned(self) -> Any:
+        """Return the evidence and the fingerprint of the data, by which one fit is told from another."""
+        evidence = getattr(self, "log_evidence_", None)
+        return None if evidence is None else (float(evidence), evidence.fingerprint)
+
+    def _require_posterior(self) -> None:
+        check_is_fitted(self)
+        if self._what_was_learned() is None:
+            raise TypeError(
+                f"{type(self).__name__} has estimates with these parameters, and no posterior to check"
+            )
+
+
+class DrawsItsPosterior(ApproximatePosterior):
+    """Gives an estimator :meth:`draw_posterior` as well."""
+
+    def draw_posterior(self, size: int = 1000, rng: Seed = None) -> dict[str, Array]:
+        """Draw parameters from the posterior.
+
+        Assignments and parameters are drawn by turns from many starts, which are draws of what is believed;
+        where rows count fractions or have gaps that this does not allow for, draws of the belief are
+        drawn again by their weights.
+
+        Parameters
+        ----------
+        size : int
+            At least 100.
+        rng : Generator, int or None
+
+        Returns
+        -------
+        dict from the name of a parameter to its draws, (S, ...)
+            Components have the names of those that were fitted.
+        """
+        generator = as_generator(rng)
+        drawn = self._weigh(read_draws(size), generator)
+        chosen = generator.choice(
+            len(drawn.weights), size=size, p=drawn.weights / drawn.weights.sum()
+        )
+        if (drawn.weights == drawn.weights[0]).all():
+            chosen = generator.permutation(len(drawn.weights))[:size]
+        return {name: values[chosen] for name, values in drawn.values.items()}

@@ -1,0 +1,1 @@
+"""How far to trust approximate posteriors: draws of a belief, weighed by the true density."""
