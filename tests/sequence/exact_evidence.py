@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import gammaln
 
-__all__ = ["exact_normal_evidence", "partitions"]
+__all__ = ["exact_normal_evidence", "log_normal_block", "partitions"]
 
 
 def partitions(size: int) -> Iterator[list[int]]:
@@ -23,29 +23,31 @@ def partitions(size: int) -> Iterator[list[int]]:
     yield from extend([0])
 
 
+def log_normal_block(rows, prior):
+    """Return ln p of rows of one state, mean and variance integrated out."""
+    location, strength, shape, scale = prior
+    if not (n := len(rows)):
+        return 0.0
+    mean = rows.mean()
+    after = scale + 0.5 * ((rows - mean) ** 2).sum()
+    after += 0.5 * strength * n / (strength + n) * (mean - location) ** 2
+    value = gammaln(shape + 0.5 * n) - gammaln(shape) + shape * np.log(scale)
+    value += 0.5 * np.log(strength / (strength + n)) - 0.5 * n * np.log(2.0 * np.pi)
+    return value - (shape + 0.5 * n) * np.log(after)
+
+
 def exact_normal_evidence(x, numbers, prior):
     """Return ln p(x) for each number of states, all concentrations 1.
 
     A partition into V blocks stands for K!/(K − V)! paths; counts of moves have Dirichlet–multinomial
     probabilities, and blocks of rows Student's t.
     """
-    location, strength, shape, scale = prior
     blocks: dict[int, float] = {}
 
     def log_block(mask: int) -> float:
         if mask not in blocks:
             rows = x[[bool(mask >> t & 1) for t in range(len(x))]]
-            n, mean = len(rows), rows.mean()
-            after = scale + 0.5 * ((rows - mean) ** 2).sum()
-            after += 0.5 * strength * n / (strength + n) * (mean - location) ** 2
-            blocks[mask] = (
-                gammaln(shape + 0.5 * n)
-                - gammaln(shape)
-                + shape * np.log(scale)
-                - (shape + 0.5 * n) * np.log(after)
-                + 0.5 * np.log(strength / (strength + n))
-                - 0.5 * n * np.log(2.0 * np.pi)
-            )
+            blocks[mask] = log_normal_block(rows, prior)
         return blocks[mask]
 
     totals = dict.fromkeys(numbers, -np.inf)
