@@ -35,7 +35,7 @@ __all__ = [
     "DrawnPaths",
     "HiddenMarkovPosterior",
     "MostLikelyPath",
-    "draw_paths",
+    "draw_hidden_paths",
     "forward_backward",
     "impossible_steps",
     "most_likely_path",
@@ -205,11 +205,13 @@ def sample_path(
     ... ).shape
     (3, 4)
     """
-    found = draw_paths(log_initial, log_transition, log_likelihood, size, lengths=lengths, rng=rng)
+    found = draw_hidden_paths(
+        log_initial, log_transition, log_likelihood, size, lengths=lengths, rng=rng
+    )
     return found.states
 
 
-def draw_paths(
+def draw_hidden_paths(
     log_initial: ArrayLike,
     log_transition: ArrayLike,
     log_likelihood: ArrayLike,

@@ -35,7 +35,7 @@ from posteriori.inference.sequences.draws.chain_turns import (
     sums_of_path,
 )
 from posteriori.inference.sequences.emissions.emission_contract import Sums
-from posteriori.inference.state_chains.hidden_markov import draw_paths
+from posteriori.inference.state_chains.hidden_markov import draw_hidden_paths
 from posteriori.inference.state_chains.state_filters import filter_states
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array, IntArray
@@ -239,7 +239,7 @@ def _walk(
             log -= float(now.log_evidence.sum())
         else:
             log -= base.log_paths
-        found = draw_paths(*base.weights(logs, scores, beta), lengths=lengths, rng=rng)
+        found = draw_hidden_paths(*base.weights(logs, scores, beta), lengths=lengths, rng=rng)
         log += float(found.log_evidence.sum())
         states = found.states[0]
         sums = base.mix(sums_of_path(paths, base.emission, drawn.emissions, states), beta)
