@@ -19,7 +19,7 @@ from posteriori.decomposition.factor_estimator import (
     canonical_loadings,
     factor_units,
 )
-from posteriori.estimators.approximate_posterior import ApproximatePosterior
+from posteriori.estimators.approximate_posterior import ApproximatePosterior, Unweighed
 from posteriori.estimators.estimator_rows import check_gappy_inputs
 from posteriori.estimators.parameters import WHOLE, check_parameters, or_none
 from posteriori.inference.components.factor_beliefs import (
@@ -27,6 +27,7 @@ from posteriori.inference.components.factor_beliefs import (
     FactorPrior,
     learn_factor_beliefs,
 )
+from posteriori.inference.components.factor_draws import FactorDraws
 from posteriori.inference.components.weak_factors import OFF
 from posteriori.mathematics.least_widths import check_least_widths
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
@@ -80,6 +81,7 @@ class _BayesianFactors(ApproximatePosterior, FactorEstimator):
         )
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         beliefs = found.parameters
+        self._learned_from = x, beliefs, units
         loadings, noise, needed = _expected_factors(beliefs, (widths / units.scale) ** 2)
         moved = units._replace(mean=units.mean + units.scale * beliefs.mean)
         self._keep_factors(loadings, noise, moved)
@@ -87,6 +89,15 @@ class _BayesianFactors(ApproximatePosterior, FactorEstimator):
         one = self._one_unit and not widths.any()
         self.noise_variance_ = float(self._noise.mean()) if one else self._noise
         return self
+
+    def _approximate_belief(self) -> FactorDraws | Unweighed:
+        x, beliefs, units = self._learned_from
+        if np.isnan(x).any():
+            known = Unweighed.of_kind(self.log_evidence_.kind)
+            return known._replace(reason="rows with gaps are not weighed")
+        z = (x - units.mean) / units.scale
+        scale = np.broadcast_to(units.scale, units.mean.shape)
+        return FactorDraws(beliefs, _PRIOR, z, units.mean, scale)
 
 
 class BayesianPCA(_BayesianFactors):

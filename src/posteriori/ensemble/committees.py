@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from posteriori.estimators.combined_models import MeanOfModels, VotesOfModels
-from posteriori.estimators.named_models import NamedModels
+from posteriori.estimators.combined_models import MeanOfModels, NamedModels, VotesOfModels
 from posteriori.estimators.parameters import Constraint, check_parameters, one_of
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import nonnegative

@@ -10,20 +10,27 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.composites.predictive_mixture import PredictiveMixture
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.estimators.class_probabilities import ClassProbabilities, spread_over_classes
-from posteriori.estimators.contract import predictive_of, states_distributions
+from posteriori.estimators.contract import (
+    Classifies,
+    copy_columns,
+    offers,
+    predictive_of,
+    states_distributions,
+)
+from posteriori.estimators.weighted_fits import fit_weighted
 from posteriori.numerics.types import Array
 
-__all__ = ["Member", "MeanOfModels", "VotesOfModels", "votes_of"]
+__all__ = ["Member", "MeanOfModels", "NamedModels", "VotesOfModels", "votes_of"]
 
 
 class Member(NamedTuple):
@@ -151,3 +158,51 @@ def votes_of(member: Member, classes: Any, vote: str) -> Array:
         return spread_over_classes(member.model, member.inputs, classes, member.seen)
     chosen = np.searchsorted(classes, np.asarray(member.model.predict(member.inputs)))
     return np.eye(len(classes))[chosen]
+
+
+class NamedModels(BaseEstimator):
+    """Several models by name, each with a weight.
+
+    Attributes
+    ----------
+    models : list of (name, estimator)
+    models_ : dict of names to fitted estimators
+    weights_ : dict of names to numbers
+    classes_ : (K,)
+        Of classifiers.
+    """
+
+    models: list[tuple[str, Any]]
+    models_: dict[str, Any]
+    weights_: dict[str, float]
+    classes_: Any
+
+    #: What to take for regressions and for classifiers.
+    _remedy: ClassVar[str]
+
+    def _fit_models(self, X: Any, y: Any, frequency: Any = None) -> dict[str, Any]:
+        """Return the models, fitted; all regressions or all classifiers, as this estimator is."""
+        if not self.models:
+            raise ValueError("models is empty: name at least one")
+        for name, model in self.models:
+            if is_classifier(model) != is_classifier(self):
+                what = "classifier" if is_classifier(model) else "regression"
+                raise TypeError(f"{name} is a {what}: {self._remedy}")
+        models = {name: fit_weighted(clone(m), X, y, frequency) for name, m in self.models}
+        copy_columns(next(iter(models.values())), self)
+        return models
+
+    def _keep(self, models: dict[str, Any], weights: dict[str, float]) -> Self:
+        """Keep fitted models and their weights."""
+        self.models_, self.weights_ = models, weights
+        first = next(iter(models.values()))
+        if offers(first, Classifies):
+            self.classes_ = first.classes_
+        return self
+
+    def _members(self, X: Any) -> list[Member]:
+        return [Member(w, self.models_[name], X) for name, w in self.weights_.items()]
+
+    def _models(self) -> Iterable[Any]:
+        fitted = getattr(self, "models_", None)
+        return [model for _, model in self.models] if fitted is None else fitted.values()

@@ -34,8 +34,7 @@ from posteriori.inference.predictors.grouped.grouped_fit import GroupedFit
 from posteriori.inference.predictors.grouped_contrasts import GroupedContrasts
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.pairs.paired_weights import PairedWeights
-from posteriori.inference.predictors.weighed_weights import WeighedWeights
-from posteriori.inference.predictors.weight_belief import WeightBelief
+from posteriori.inference.predictors.weight_belief import WeighedWeights, WeightBelief
 from posteriori.inference.weighing.approximate_beliefs import ApproximateBelief
 from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.evidence import Kind, LogEvidence

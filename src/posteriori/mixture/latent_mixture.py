@@ -30,7 +30,7 @@ from posteriori.inference.mixtures.columns.latent_starts import Search
 from posteriori.inference.mixtures.columns.mixture_densities import MixtureDensities
 from posteriori.inference.mixtures.columns.mixture_learning import LearnedMixture
 from posteriori.inference.mixtures.component_draws import (
-    MixtureBelief,
+    BelievedMixture,
     WeightDraws,
     linear_log_likelihood,
     with_turns,
@@ -142,7 +142,7 @@ class LatentMixture(DrawsItsPosterior, MixtureEstimator):
         features = draws.model.of(rows.x)
         shares = softmax(self._log_joint(rows.x), axis=1)
         likelihood = linear_log_likelihood(features, rows.frequency)
-        belief = MixtureBelief(draws, WeightDraws(concentration), sums, shares, likelihood)
+        belief = BelievedMixture(draws, WeightDraws(concentration), sums, shares, likelihood)
         return with_turns(belief, features, rows.frequency, alike=True)
 
     @property

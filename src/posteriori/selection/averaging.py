@@ -15,8 +15,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import column_or_1d
 
-from posteriori.estimators.combined_models import MeanOfModels, VotesOfModels
-from posteriori.estimators.named_models import NamedModels
+from posteriori.estimators.combined_models import MeanOfModels, NamedModels, VotesOfModels
 from posteriori.estimators.parameters import check_parameters, one_of
 from posteriori.selection.held_out import held_out_density
 from posteriori.selection.model_set import ModelSet

@@ -33,7 +33,7 @@ __all__ = [
     "LogLikelihood",
     "DrawnComponents",
     "DrawsComponents",
-    "MixtureBelief",
+    "BelievedMixture",
     "TurnsOfMixture",
     "WeightDraws",
     "draw_parameters",
@@ -103,7 +103,7 @@ class WeightDraws(NamedTuple):
         return np.hstack([np.log(np.maximum(broken, tiny)), last]) + np.hstack([last, left])
 
 
-class MixtureBelief(NamedTuple):
+class BelievedMixture(NamedTuple):
     """What is believed of a mixture, and draws of it.
 
     Attributes
@@ -150,14 +150,14 @@ class TurnsOfMixture(NamedTuple):
 
     Attributes
     ----------
-    belief : MixtureBelief
+    belief : BelievedMixture
     features : (F, N)
         t(x) of all rows, which count once each.
     alike : bool
         Whether components have one prior, and could bear any name.
     """
 
-    belief: MixtureBelief
+    belief: BelievedMixture
     features: Array
     alike: bool
 
@@ -208,8 +208,8 @@ class TurnsOfMixture(NamedTuple):
 
 
 def with_turns(
-    belief: MixtureBelief, features: Array, frequency: Array | None, alike: bool
-) -> MixtureBelief | TurnsOfMixture:
+    belief: BelievedMixture, features: Array, frequency: Array | None, alike: bool
+) -> BelievedMixture | TurnsOfMixture:
     """Return turns where every row counts a whole number of times, else the belief alone.
 
     Rows that count twice are two rows, each with a component of its own.
@@ -224,7 +224,7 @@ def with_turns(
 
 
 def draw_parameters(
-    belief: MixtureBelief, sums: Array, rng: np.random.Generator
+    belief: BelievedMixture, sums: Array, rng: np.random.Generator
 ) -> tuple[Array, dict[str, Array]]:
     """Return θ (C, K, F), with ln π in its first column, and all parameters (C, K, ...), given sums (C, K, F)."""
     log_weights = belief.weights.draw(sums[..., 0], rng)

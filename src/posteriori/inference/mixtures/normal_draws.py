@@ -15,9 +15,9 @@ from posteriori.inference.gaps.completed_rows import normals_from_covariances
 from posteriori.inference.gaps.gap_patterns import gap_patterns
 from posteriori.inference.gaps.normal_gaps import seen_log_densities
 from posteriori.inference.mixtures.component_draws import (
+    BelievedMixture,
     DrawnComponents,
     LogLikelihood,
-    MixtureBelief,
     TurnsOfMixture,
     WeightDraws,
     linear_log_likelihood,
@@ -82,7 +82,7 @@ def normal_mixture_belief(
     statistics: NormalStatistics,
     shares: Array,
     alike: bool,
-) -> MixtureBelief | TurnsOfMixture:
+) -> BelievedMixture | TurnsOfMixture:
     """Return what is believed of a mixture, with draws of its posterior where all rows are whole.
 
     Parameters
@@ -103,15 +103,15 @@ def normal_mixture_belief(
     sums = np.column_stack([statistics.counts, statistics.sums, statistics.squares[:, i, j]])
     draws = NormalDraws(learner.prior, rows.units)
     weights = WeightDraws(learner.concentration, learner.sticks)
-    belief = MixtureBelief(draws, weights, sums, shares, _with_gaps(x, rows.frequency))
+    belief = BelievedMixture(draws, weights, sums, shares, _with_gaps(x, rows.frequency))
     if isinstance(rows, GappyRows):
         return belief
     return _by_turns(belief, rows, alike)
 
 
 def _by_turns(
-    belief: MixtureBelief, rows: CompleteRows, alike: bool
-) -> MixtureBelief | TurnsOfMixture:
+    belief: BelievedMixture, rows: CompleteRows, alike: bool
+) -> BelievedMixture | TurnsOfMixture:
     features = NormalFeatures("full", rows.units).of(rows.x)
     belief = belief._replace(log_likelihood=linear_log_likelihood(features, rows.frequency))
     return with_turns(belief, features, rows.frequency, alike)
