@@ -10,7 +10,7 @@ from posteriori.inference.sequences.dirichlet_rows import draw_rows
 from posteriori.inference.sequences.emissions.emission_contract import EmissionDraws, Sums
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["DrawnChain", "draw_chain", "log_prior", "sums_of_path"]
+__all__ = ["DrawnChain", "draw_chain", "log_prior_of_chain", "sums_of_path"]
 
 
 class DrawnChain(NamedTuple):
@@ -29,7 +29,7 @@ def draw_chain(
     return DrawnChain(tables, emission.draw(sums[paths.n_sums :], size, rng))
 
 
-def log_prior(paths: Any, drawn: DrawnChain) -> Array:
+def log_prior_of_chain(paths: Any, drawn: DrawnChain) -> Array:
     """Return ln p(θ) of all draws, (S,)."""
     logs: Array = drawn.emissions.log_priors().sum(axis=1)
     for law, table in zip(paths.tables, drawn.tables, strict=True):

@@ -22,7 +22,7 @@ from posteriori.inference.sequences.draws.bridging import bridge
 from posteriori.inference.sequences.draws.chain_turns import (
     DrawnChain,
     draw_chain,
-    log_prior,
+    log_prior_of_chain,
     sums_of_path,
 )
 from posteriori.inference.sequences.emissions.emission_contract import Sums
@@ -191,7 +191,7 @@ def _log_joint(paths: Any, drawn: DrawnChain, progress: Callable[[], Any] | None
         logs[s] = paths.log_evidence(tables, drawn.emissions.scores(s))
         if progress is not None:
             progress()
-    return logs + log_prior(paths, drawn)
+    return logs + log_prior_of_chain(paths, drawn)
 
 
 def _orders(paths: Any, alike: bool) -> Iterator[Array]:
