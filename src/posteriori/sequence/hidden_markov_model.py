@@ -15,11 +15,13 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.counts.categorical import Categorical
+from posteriori.estimators.approximate_posterior import DrawsItsPosterior, Unweighed
 from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters, one_of, or_none
 from posteriori.inference.sequences.chain_learning import LearnedChain
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.driven_paths import DrivenPaths
+from posteriori.inference.weighing.approximate_beliefs import ApproximateBelief
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.types import Array, Seed
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain, HiddenMarkovSample
@@ -34,7 +36,11 @@ from posteriori.sequence.learning.chain_fit import (
 from posteriori.sequence.learning.drawn_sequences import draw_sequence
 from posteriori.sequence.learning.emission_choice import columns_by_family
 from posteriori.sequence.learning.emission_priors import prior_sizes
-from posteriori.sequence.learning.model_evidence import HiddenMarkovBeliefs, draw_model_evidence
+from posteriori.sequence.learning.model_evidence import (
+    HiddenMarkovBeliefs,
+    belief_of,
+    draw_model_evidence,
+)
 from posteriori.sequence.learning.transition_laws import warn_of_states_never_left
 from posteriori.sequence.sequence_rows import (
     SequenceTable,
@@ -50,7 +56,7 @@ from posteriori.sequence.sequence_rows import (
 __all__ = ["HiddenMarkovModel"]
 
 
-class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
+class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, BaseEstimator):
     """A hidden Markov model.
 
     Parameters
@@ -330,12 +336,12 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
     def estimate_evidence(
         self, draws: int = 2000, rng: Seed = 0, callback: Any = None
     ) -> LogEvidence:
-        """Return an estimate of ln p(X) with its error, by draws from beliefs and posterior.
+        """Return an estimate of ln p(X) with its error, by annealed draws from beliefs to posterior.
 
-        A bridge joins draws from the beliefs and wider ones with draws from the posterior, where beliefs are
-        exact given the states; elsewhere the former alone are weighed. All orders of the states that the prior
-        does not tell apart are counted, of more than six states by adding ln K!, less the orders of states that
-        are all but empty; so that different numbers of states compare.
+        Where beliefs are not exact given the states, draws from beliefs and wider ones are weighed. All orders of
+        the states that the prior does not tell apart are counted (of weighed draws of more than six states by
+        adding ln K!, less the orders of states that are all but empty), so that different numbers of states
+        compare.
 
         Parameters
         ----------
@@ -352,6 +358,9 @@ class HiddenMarkovModel(AnswersAboutSequences, DensityMixin, BaseEstimator):
         check_is_fitted(self)
         found = draw_model_evidence(self, draws, rng, callback)
         return self._evidence_value(found.value, "estimate", found.error)
+
+    def _approximate_belief(self) -> ApproximateBelief | Unweighed:
+        return belief_of(self)
 
     # -- asking ------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 r"""How many states: hidden chains of several kinds with 1, 2, … states, weighed by their evidence.
 
-The evidence is estimated by draws from beliefs, so that all orders of the states count and numbers of states
-compare. Beside it stands how well chains that have seen the first four fifths of each series predict the
+The evidence is estimated by draws, so that all orders of the states count and numbers of states compare. A chain
+may have states that no row is most probably in: then the rows tell fewer states apart than it has, and its
+probability counts for that number, :math:`p(V\mid X) = \sum_{K:\,V_K = V} p(K\mid X)`. Beside it stands how well chains that have seen the first four fifths of each series predict the
 rest, :math:`\sum_s \ln p(x_{\text{last fifth}}\mid x_{\text{rest}})`.
 """
 
@@ -22,6 +23,7 @@ from posteriori.analysis.fitting.number_weights import (
 )
 from posteriori.analysis.segments.segment_rows import SegmentRows
 from posteriori.analysis.table.wording import counted
+from posteriori.numerics.logspace import softmax
 from posteriori.numerics.types import Array, IntArray
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
@@ -53,6 +55,8 @@ class TriedStates(NamedTuple):
         "independent columns" or "related columns".
     number : int
         Of states.
+    told : int
+        Of states that some row is most probably in.
     log_evidence, error : float
         Estimated, and how far it may be off.
     held_out : float
@@ -62,6 +66,7 @@ class TriedStates(NamedTuple):
 
     kind: str
     number: int
+    told: int
     log_evidence: float
     error: float
     held_out: float
@@ -122,7 +127,22 @@ def search_states(
     if not tried:
         raise ValueError("; ".join(notes))
     notes += [note for c in wanted if (note := early_end(tried, c.name, numbers))]
-    return weigh_numbers(tried, notes)
+    return _count_told(weigh_numbers(tried, notes), tried)
+
+
+def _count_told(found: Found, tried: Sequence[TriedStates]) -> Found:
+    """Let each chain count for the states that its rows tell apart, where a chain with just these was fitted."""
+    whole = {one.number for one in tried if one.told == one.number} or {found.numbers[0]}
+    counted = [max((n for n in whole if n <= one.told), default=min(whole)) for one in found.tried]
+    each = softmax(np.array([one.log_evidence for one in found.tried]))
+    place = [found.numbers.index(number) for number in counted]
+    probabilities = np.bincount(place, weights=each, minlength=len(found.numbers))
+    most = found.numbers[int(probabilities.argmax())]
+    best = max(
+        (one for one in tried if one.number == most),
+        key=lambda one: (one.told == most, one.log_evidence),
+    )
+    return found._replace(probabilities=probabilities, best=best)
 
 
 def _climb(
@@ -136,17 +156,21 @@ def _climb(
         yield one
         fewer = _states_with_rows(rows, one.model)
         if fewer is not None and len(fewer.initial) in numbers:
-            yield _fit(rows, candidate, len(fewer.initial), seed, fewer)
+            yield _fit(rows, candidate, one.told, seed, fewer)
         if is_over(values, len(numbers) - len(values), rival):
             return
 
 
-def _states_with_rows(rows: SegmentRows, model: Any) -> HiddenMarkovChain | None:
-    """Return the chain of the states that have rows, where some have none: a start that clusters may miss."""
+def _told_states(rows: SegmentRows, model: Any) -> IntArray:
+    """Return the states that some row is most probably in."""
     shares = model.predict_proba(rows.x, lengths=rows.arrangement.lengths)
     shares = np.concatenate(shares) if isinstance(shares, list) else shares
-    states = shares[rows.arrangement.rows >= 0].argmax(axis=1)
-    used = np.flatnonzero(np.bincount(states, minlength=model.n_states))
+    return np.unique(shares[rows.arrangement.rows >= 0].argmax(axis=1))
+
+
+def _states_with_rows(rows: SegmentRows, model: Any) -> HiddenMarkovChain | None:
+    """Return the chain of the states that have rows, where some have none: a start that clusters may miss."""
+    used = _told_states(rows, model)
     if len(used) == model.n_states:
         return None
     chain = model.model_
@@ -175,7 +199,8 @@ def _fit(
         evidence = model.estimate_evidence(draws, rng=seed)
         held_out = _held_out(rows, _chain(rows, candidate, number, seed))
     error = float(evidence.error or 0.0)
-    return TriedStates(candidate.name, number, float(evidence), error, held_out, model)
+    told = len(_told_states(rows, model))
+    return TriedStates(candidate.name, number, told, float(evidence), error, held_out, model)
 
 
 def _chain(rows: SegmentRows, candidate: Candidate, number: int, seed: int) -> Any:

@@ -32,8 +32,10 @@ from posteriori.numerics.types import Array, IntArray, Seed
 from posteriori.numerics.validation import nonnegative
 
 __all__ = [
+    "DrawnPaths",
     "HiddenMarkovPosterior",
     "MostLikelyPath",
+    "draw_hidden_paths",
     "forward_backward",
     "impossible_steps",
     "most_likely_path",
@@ -70,6 +72,13 @@ class MostLikelyPath(NamedTuple):
 
     states: IntArray
     log_joint: Array
+
+
+class DrawnPaths(NamedTuple):
+    """Paths (size, ..., T) that were drawn, and ln p(y) (...), (S,) where lengths were given."""
+
+    states: IntArray
+    log_evidence: Array
 
 
 def forward_backward(
@@ -196,16 +205,38 @@ def sample_path(
     ... ).shape
     (3, 4)
     """
+    found = draw_hidden_paths(
+        log_initial, log_transition, log_likelihood, size, lengths=lengths, rng=rng
+    )
+    return found.states
+
+
+def draw_hidden_paths(
+    log_initial: ArrayLike,
+    log_transition: ArrayLike,
+    log_likelihood: ArrayLike,
+    size: int = 1,
+    *,
+    lengths: ArrayLike | None = None,
+    rng: Seed = None,
+) -> DrawnPaths:
+    """Draw whole paths as :func:`sample_path` does, and tell the evidence that the filter finds on its way."""
     chain = chain_weights(log_initial, log_transition, log_likelihood, lengths)
     n_series, n_rows, n_states = chain.likelihood.shape
     uniforms = as_generator(rng).random((size, n_series, n_rows))
     scaled = scaled_filter(chain)
-    with np.errstate(divide="ignore"):
-        filtered = log_filter(chain)[0] if scaled is None else np.log(scaled.filtered)
+    if scaled is None:
+        filtered, log_evidence = log_filter(chain)
+    else:
+        log_evidence = scaled.log_evidence
+        with np.errstate(divide="ignore"):
+            filtered = np.log(scaled.filtered)
     states = np.empty((size, n_series, n_rows), dtype=np.int64)
     arrays = chain.starts, chain.transition, filtered, uniforms, states
     run(path_recursions.draw_paths, 8 * states.size * n_states, *arrays)
-    return states.reshape(size, *chain.batch_shape, n_rows)
+    return DrawnPaths(
+        states.reshape(size, *chain.batch_shape, n_rows), chain.by_sequence(log_evidence)
+    )
 
 
 def impossible_steps(

@@ -5,14 +5,18 @@ from __future__ import annotations
 import warnings
 from typing import Any, NamedTuple
 
-from posteriori.inference.sequences.evidence_draws import DrawnEvidence, draw_evidence
+from posteriori.estimators.approximate_posterior import Unweighed
+from posteriori.inference.sequences.draws.annealing import can_anneal
+from posteriori.inference.sequences.draws.chain_evidence import estimate_chain_evidence
+from posteriori.inference.sequences.draws.evidence_draws import DrawnEvidence, is_exchangeable
+from posteriori.inference.sequences.draws.posterior_turns import ChainBelief
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Seed
 from posteriori.numerics.warnings import ConvergenceWarning
 from posteriori.sequence.learning.chain_fit import build_emission, build_paths, estimate_of
 from posteriori.sequence.learning.emission_choice import is_alike
 
-__all__ = ["HiddenMarkovBeliefs", "draw_model_evidence"]
+__all__ = ["HiddenMarkovBeliefs", "belief_of", "draw_model_evidence"]
 
 #: Fewer effective draws than this say little about the error of an estimate.
 _FEW = 20
@@ -39,6 +43,16 @@ class HiddenMarkovBeliefs(NamedTuple):
     durations: Any = None
 
 
+def belief_of(model: Any) -> ChainBelief | Unweighed:
+    """Return what was learned with draws of the posterior, where turns of paths and parameters are exact."""
+    data, rows, sums = model._training
+    paths, emission = build_paths(model, data, rows), build_emission(model, data, rows)
+    if not can_anneal(paths, emission):
+        return Unweighed.of_kind("bound")
+    named = rows.labels is not None or not is_alike(model.emission_prior)
+    return ChainBelief(paths, emission, sums, named or not is_exchangeable(paths))
+
+
 def draw_model_evidence(model: Any, draws: int, rng: Seed, callback: Any) -> DrawnEvidence:
     """Return an estimate of the evidence of a fitted model, saying where it is weak."""
     if estimate_of(model) != "belief":
@@ -46,7 +60,7 @@ def draw_model_evidence(model: Any, draws: int, rng: Seed, callback: Any) -> Dra
     data, rows, sums = model._training
     paths, emission = build_paths(model, data, rows), build_emission(model, data, rows)
     alike = is_alike(model.emission_prior)
-    found = draw_evidence(
+    found = estimate_chain_evidence(
         paths, emission, sums, draws, as_generator(rng), alike=alike, progress=callback
     )
     if found.added:

@@ -49,12 +49,15 @@ class EmissionDraws(NamedTuple):
     complete : callable or None
         From the number of a draw, states (T,) and how often rows count, the sums of a draw of what else is
         hidden in the rows; None where nothing is, or where beliefs would not be exact given it.
+    parameters : callable or None
+        To draws (S, K, ...) by name, in the units of the data; None where they have no names.
     """
 
     scores: Callable[[int], Array]
     log_beliefs: Callable[[Sums], Array]
     log_priors: Callable[[], Array]
     complete: Callable[[int, Array, Array | None], Sums] | None = None
+    parameters: Callable[[], dict[str, Array]] | None = None
 
 
 class LearnedEmission(NamedTuple):

@@ -92,11 +92,15 @@ class ModeModel(NamedTuple):
 
 
 class DrawnFeatures(NamedTuple):
-    """Coefficients θ (S, K, F) of drawn parameters, and ln q_j(θ_k) (S, K, K) by sums, ln p(θ_k) (S, K)."""
+    """Coefficients θ (S, K, F) of drawn parameters, and ln q_j(θ_k) (S, K, K) by sums, ln p(θ_k) (S, K).
+
+    Beside them, parameters (S, K, D) by name.
+    """
 
     theta: Array
     log_beliefs: Callable[[Array], Array]
     log_priors: Callable[[], Array]
+    parameters: Callable[[], dict[str, Array]] | None = None
 
 
 class BeliefModel(NamedTuple):
@@ -128,7 +132,16 @@ class BeliefModel(NamedTuple):
         def log_beliefs(other: Array) -> Array:
             return belief_densities(self.beliefs.believe(other), drawn).sum(axis=-1)
 
-        return DrawnFeatures(theta, log_beliefs, lambda: pair.prior.log_prob(drawn).sum(axis=-1))
+        def parameters() -> dict[str, Array]:
+            parts = drawn if isinstance(drawn, tuple) else (drawn,)
+            found = dict(zip(pair.unknown, parts, strict=True))
+            if "mean" in found:
+                found["mean"] = found["mean"] + layout.shift
+            return {n: x[..., 0] if x.shape[2:] == (1,) else x for n, x in found.items()}
+
+        return DrawnFeatures(
+            theta, log_beliefs, lambda: pair.prior.log_prob(drawn).sum(axis=-1), parameters
+        )
 
 
 class FeatureEmission(NamedTuple):
@@ -199,6 +212,7 @@ class FeatureEmission(NamedTuple):
             lambda s: self._scores(drawn.theta[s]),
             lambda other: drawn.log_beliefs(other[0]),
             drawn.log_priors,
+            parameters=drawn.parameters,
         )
 
     def _scores(self, theta: Array) -> Array:

@@ -54,11 +54,13 @@ from posteriori.inference.sequences.emissions.emission_contract import (
 )
 from posteriori.inference.sequences.emissions.feature_emissions import feature_scores, keep_features
 from posteriori.inference.sequences.emissions.normal_laws import (
+    DrawnNormals,
     NormalLaw,
     OwnPrecisions,
     SharedPrecision,
     SphericalPrecisions,
 )
+from posteriori.inference.sequences.emissions.regression_densities import inverse_definite
 from posteriori.numerics.rank import exceeds_rounding, is_definite
 from posteriori.numerics.types import Array
 
@@ -162,9 +164,17 @@ class NormalEmission(NamedTuple):
             lambda s: self._values(drawn.scores(s)),
             lambda other: drawn.log_beliefs(NormalStatistics(*other)),
             drawn.log_priors,
+            parameters=lambda: self._parameters(drawn, size),
         )
 
     # -- steps -------------------------------------------------------------------------------
+
+    def _parameters(self, drawn: DrawnNormals, size: int) -> dict[str, Array]:
+        """Return means (S, K, D) and covariances (S, K, D, D) in the units of the data."""
+        units, each = self.rows.units, [drawn.scores(s) for s in range(size)]
+        means = np.stack([units.raw_means(one.means) for one in each])
+        covs = [inverse_definite(full_precisions(one, self.rows.kind)) for one in each]
+        return {"mean": means, "cov": np.stack([units.raw_covs(one) for one in covs])}
 
     @property
     def _law(self) -> NormalLaw:

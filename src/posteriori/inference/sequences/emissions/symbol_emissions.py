@@ -104,7 +104,20 @@ class SymbolEmission(NamedTuple):
             each = [_row_densities(law.concentration[:1], x)[:, 0] for law, x in tables]
             return np.sum(each, axis=0)
 
-        return EmissionDraws(lambda s: self._scores([x[s] for x in drawn]), log_beliefs, log_priors)
+        def parameters() -> dict[str, Array]:
+            names = (
+                ["probability"]
+                if len(drawn) == 1
+                else [f"probability{d}" for d in range(len(drawn))]
+            )
+            return {name: np.exp(x) for name, x in zip(names, drawn, strict=True)}
+
+        return EmissionDraws(
+            lambda s: self._scores([x[s] for x in drawn]),
+            log_beliefs,
+            log_priors,
+            parameters=parameters,
+        )
 
     def _scores(self, logs: Any) -> Array:
         """Return Σ_d ln θ_kd(x_td), (T, K), of tables of logarithms (K, L)."""

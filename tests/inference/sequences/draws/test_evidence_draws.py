@@ -11,10 +11,11 @@ from scipy import stats
 from posteriori.distributions.conjugate.pair import find_pair
 from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.inference.sequences import evidence_draws
 from posteriori.inference.sequences.chain_paths import ChainPaths
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows
+from posteriori.inference.sequences.draws import evidence_draws
+from posteriori.inference.sequences.draws.chain_turns import draw_chain
 from posteriori.inference.sequences.emissions.feature_emissions import weighed_members
 
 STATES = 3
@@ -44,7 +45,7 @@ def test_beliefs_count_every_order_of_the_states(rng, alike):
     paths, emission, x = _chain(rng)
     shares = rng.dirichlet(np.ones(STATES), size=len(x))
     sums = (*paths.start(shares.argmax(axis=1)), *emission.share_out(shares))
-    drawn = evidence_draws._draw(paths, emission, sums, 4, rng)
+    drawn = draw_chain(paths, emission, sums, 4, rng)
     found = evidence_draws._log_beliefs(
         paths, sums, drawn, evidence_draws._all_orders(paths, alike)
     )

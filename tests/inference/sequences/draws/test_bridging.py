@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from posteriori.inference.sequences.bridging import bridge
+from posteriori.inference.sequences.draws.bridging import bridge
 
 LOG_CONSTANT = -3.7
 TARGET = stats.norm(0.5, 1.0)

@@ -6,7 +6,7 @@ r"""The evidence of a hidden chain, by draws of its parameters from the beliefs 
 with paths summed out by a forward pass for each draw. q is a mixture: the beliefs, wider ones, and the
 beliefs given paths that are drawn by turns with parameters. G are the orders of the states that the prior does
 not tell apart: the posterior has a copy for each of them, of which q knows one. Where beliefs given a path
-are exact, half of the draws come from the posterior itself, and a bridge joins both halves.
+are exact and all orders are counted, half of the draws come from the posterior itself, and a bridge joins both halves.
 """
 
 from __future__ import annotations
@@ -18,13 +18,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.mixtures.label_symmetry import symmetry_gain
-from posteriori.inference.sequences.bridging import bridge
-from posteriori.inference.sequences.dirichlet_rows import draw_rows
-from posteriori.inference.sequences.emissions.emission_contract import EmissionDraws, Sums
+from posteriori.inference.sequences.draws.bridging import bridge
+from posteriori.inference.sequences.draws.chain_turns import (
+    DrawnChain,
+    draw_chain,
+    log_prior_of_chain,
+    sums_of_path,
+)
+from posteriori.inference.sequences.emissions.emission_contract import Sums
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["MOST_ORDERED", "DrawnEvidence", "draw_evidence", "is_exchangeable"]
+__all__ = ["MOST_ORDERED", "DrawnEvidence", "count_orders", "draw_evidence", "is_exchangeable"]
 
 #: Up to so many states all their orders are counted, draw by draw.
 MOST_ORDERED = 6
@@ -101,12 +106,15 @@ def draw_evidence(
         places = (wide[i % n_wide] for i in range(most))
         return [_given_path(paths, emission, place, rng) for place in places]
 
-    if orders.n_orders <= _FEW_ORDERS:
+    whole = alike and is_exchangeable(paths) and paths.n_states > MOST_ORDERED
+    if not whole and orders.n_orders <= _FEW_ORDERS:
         wide += given_paths(min(_GIVEN_PATHS, size // 100))
-    groups = given_paths(min(_GROUPS, size // 20)) if _is_exact(paths, emission) else []
+    # draws of the posterior come in all orders: those of one order that q knows cannot be joined with them
+    joins = _is_exact(paths, emission) and not whole
+    groups = given_paths(min(_GROUPS, size // 20)) if joins else []
 
     def ratios(own: Sums, some: int) -> Array:
-        drawn = _draw(paths, emission, own, some, rng)
+        drawn = draw_chain(paths, emission, own, some, rng)
         each = np.stack([_log_beliefs(paths, other, drawn, orders) for other in wide])
         proposal = log_sum_exp(each, axis=0) - np.log(len(wide) * orders.n_orders)
         return _log_joint(paths, drawn, progress) - proposal
@@ -120,10 +128,14 @@ def draw_evidence(
         for own, some in zip(groups, _shares_of(size - ahead, len(groups)), strict=True)
     ]
     found = bridge(np.concatenate(proposed), held)
-    whole = alike and is_exchangeable(paths) and paths.n_states > MOST_ORDERED
     added = _log_orders(paths, emission, sums, rng) if whole else 0.0
     constant = emission.look(sums[paths.n_sums :]).constant
     return DrawnEvidence(found.value + constant + added, found.error, found.effective, added)
+
+
+def count_orders(paths: Any, alike: bool) -> int:
+    """Return how many orders of the states leave the prior as it is, as far as they are looked for."""
+    return _all_orders(paths, alike).n_orders
 
 
 def is_exchangeable(paths: Any) -> bool:
@@ -139,7 +151,9 @@ def _log_orders(paths: Any, emission: Any, sums: Sums, rng: np.random.Generator)
 
     As of mixtures, by the affinities of beliefs about emissions, ∫√(q_j q_k), which are averaged over draws.
     """
-    drawn = _draw(paths, emission, sums, _OVERLAP, rng).emissions.log_beliefs(sums[paths.n_sums :])
+    drawn = draw_chain(paths, emission, sums, _OVERLAP, rng).emissions.log_beliefs(
+        sums[paths.n_sums :]
+    )
     own = np.diagonal(drawn, axis1=1, axis2=2)  # what was drawn for state k by its own belief
     each = log_sum_exp(0.5 * (drawn - own[:, None, :]), axis=0) - np.log(_OVERLAP)
     return symmetry_gain(np.minimum(0.5 * (each + each.T), 0.0))
@@ -162,36 +176,14 @@ def _given_path(paths: Any, emission: Any, sums: Sums, rng: np.random.Generator)
     The posterior is the mixture of the beliefs given all paths, so some of them cover it well.
     """
     for _ in range(_TURNS):
-        one = _draw(paths, emission, sums, 1, rng)
+        one = draw_chain(paths, emission, sums, 1, rng)
         logs = tuple(table[0] for table in one.tables)
         states = paths.draw(logs, one.emissions.scores(0), rng)
-        sums = (*paths.count_paths(states), *_emitted(paths, emission, one.emissions, states))
+        sums = sums_of_path(paths, emission, one.emissions, states)
     return sums
 
 
-def _emitted(paths: Any, emission: Any, drawn: EmissionDraws, states: IntArray) -> Sums:
-    """Return the sums of rows whose states are known, what else is hidden in them drawn as well."""
-    frequency = paths.rows.frequency
-    if drawn.complete is not None:
-        return drawn.complete(0, states, frequency)
-    shares = np.eye(paths.n_states)[states]
-    return tuple(emission.share_out(shares if frequency is None else shares * frequency[:, None]))
-
-
-class _Drawn(NamedTuple):
-    """Logarithms of probabilities (S, ...) of each law of paths, and the emissions."""
-
-    tables: tuple[Array, ...]
-    emissions: EmissionDraws
-
-
-def _draw(paths: Any, emission: Any, sums: Sums, size: int, rng: np.random.Generator) -> _Drawn:
-    laws = zip(paths.tables, sums[: paths.n_sums], strict=True)
-    tables = tuple(draw_rows(law, part, size, rng) for law, part in laws)
-    return _Drawn(tables, emission.draw(sums[paths.n_sums :], size, rng))
-
-
-def _log_joint(paths: Any, drawn: _Drawn, progress: Callable[[], Any] | None) -> Array:
+def _log_joint(paths: Any, drawn: DrawnChain, progress: Callable[[], Any] | None) -> Array:
     """Return ln p(X | θ) p(θ) of all draws, (S,)."""
     logs = np.empty(len(drawn.tables[0]))
     for s in range(len(logs)):
@@ -199,9 +191,7 @@ def _log_joint(paths: Any, drawn: _Drawn, progress: Callable[[], Any] | None) ->
         logs[s] = paths.log_evidence(tables, drawn.emissions.scores(s))
         if progress is not None:
             progress()
-    for law, table in zip(paths.tables, drawn.tables, strict=True):
-        logs += law.log_density(table, law.concentration)
-    return logs + drawn.emissions.log_priors().sum(axis=1)
+    return logs + log_prior_of_chain(paths, drawn)
 
 
 def _orders(paths: Any, alike: bool) -> Iterator[Array]:
@@ -247,7 +237,7 @@ def _all_orders(paths: Any, alike: bool) -> _Orders:
     return _Orders(states, entries)
 
 
-def _log_beliefs(paths: Any, sums: Sums, drawn: _Drawn, orders: _Orders) -> Array:
+def _log_beliefs(paths: Any, sums: Sums, drawn: DrawnChain, orders: _Orders) -> Array:
     r"""Return ln Σ_σ q(σθ) of all draws, (S,).
 
     The density of a law is linear in the logarithms ln p of its table, so that all orders of all draws are a
