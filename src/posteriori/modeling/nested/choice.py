@@ -11,7 +11,9 @@ from posteriori.modeling.binding.bound import GAUSSIAN
 from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.nested.exchangeable import could_change_places
+from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.nested.orders import in_order
+from posteriori.modeling.nested.possible_states import possible_states
 from posteriori.modeling.nested.states import States, as_states
 from posteriori.modeling.nested.unbounded import Free, as_free
 from posteriori.numerics.types import Array
@@ -99,16 +101,32 @@ def _candidates(group: Group) -> dict[str, Free | States]:
     bound, found = group.bound, dict[str, Any]()
     for name in group.names:
         own = [factor for factor in group.factors if factor.name == name]
-        variable = bound.variables.get(name)
-        if len(own) != 1 or variable is None or variable.step is not None or name in bound.evidence:
-            continue
         shape = bound.layouts[name].shape
-        item = as_states(own[0], shape) or as_free(own[0], shape)
+        item = _few_states(name, group)
+        if item is None:
+            variable = bound.variables.get(name)
+            if len(own) != 1 or variable is None or variable.step is not None:
+                continue
+            if name in bound.evidence:
+                continue
+            item = as_states(own[0], shape) or as_free(own[0], shape)
         if (isinstance(item, States) and item.combinations <= MOST_STATES) or (
             isinstance(item, Free) and item.size <= _most_numbers(group)
         ):
             found[name] = item
     return dict(sorted(found.items(), key=lambda pair: -Outside(*_sorted([pair[1]])).points))
+
+
+def _few_states(name: str, group: Group) -> States | None:
+    """Return a discrete variable or chain of which few joint states are possible."""
+    bound = group.bound
+    if bound.families[name] not in DISCRETE:
+        return None
+    possible = possible_states(name, group, MOST_STATES)
+    if possible is None:
+        return None
+    first = next(factor for factor in group.factors if factor.name == name)
+    return as_states(first, bound.layouts[name].shape)._replace(possible=possible)
 
 
 def _without_normals(items: Mapping[str, Free | States], group: Group) -> dict[str, Free | States]:
@@ -141,7 +159,7 @@ def _typical(items: Mapping[str, Free | States], state: int) -> dict[str, Array]
     found = {}
     for name, item in items.items():
         if isinstance(item, States):
-            found[name] = np.full(item.shape, item.values[state])
+            found[name] = item.typical(state)
         else:
             found[name] = item.read(item.levels(np.array([0.5]))[0])[0]
     return found
