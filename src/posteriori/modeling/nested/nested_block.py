@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from posteriori.inference.quadrature.lattices import Lattice, NoFallError, integrate
+from posteriori.inference.quadrature.lattices import Lattice, NoFallError, TooWideError, integrate
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.contract.inside import Inside, leave
@@ -180,6 +180,11 @@ class _Search:
             raise ValueError(
                 f"the posterior of {name} is improper, or has no end within reach: its prior and "
                 "the data do not rule out extreme values; give it a prior that does"
+            ) from None
+        except TooWideError as error:
+            raise ValueError(
+                f"the integral over {', '.join(self.block.coordinates.names)} did not end: {error}; "
+                'give priors that are nearer to the data, or ask for algorithm="vmp"'
             ) from None
         except ValueError as error:
             self.failure = self.failure or error
