@@ -12,7 +12,7 @@ from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.nested.exchangeable import could_change_places
 from posteriori.modeling.forms.state_tables import DISCRETE
-from posteriori.modeling.nested.orders import in_order
+from posteriori.modeling.nested.orders import are_told_apart, in_order
 from posteriori.modeling.nested.possible_states import possible_states
 from posteriori.modeling.nested.states import States, as_states
 from posteriori.modeling.nested.unbounded import Free, as_free
@@ -82,10 +82,16 @@ def choose_outside(group: Group, inside: Inside) -> Outside | str:
 def _told_apart(
     items: dict[str, Free | States], group: Group, inside: Inside
 ) -> dict[str, Free | States] | None:
-    """Return unknowns none of which could change places, of classes alike in order if asked for."""
+    """Return unknowns none of which could change places, of classes alike in order if asked for.
+
+    Classes whose priors overlap without being equal are integrated over in all their orders.
+    """
     if not could_change_places(items, group):
         return items
-    return in_order(items, group, inside) if _is_asked_for(group) else None
+    if not _is_asked_for(group):
+        return None
+    found = in_order(items, group, inside)
+    return items if found is None and are_told_apart(items, group, inside) else found
 
 
 def _most_numbers(group: Group) -> int:

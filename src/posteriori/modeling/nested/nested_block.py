@@ -11,17 +11,18 @@ models by using integrated nested Laplace approximations", 2009; here the inner 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from posteriori.inference.quadrature.lattices import Lattice, NoFallError, TooWideError, integrate
+from posteriori.inference.quadrature.modes import climb
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.nested.choice import Outside, choose_outside
 from posteriori.modeling.nested.nested_result import Branch, NestedResult
-from posteriori.modeling.nested.orders import check_apart
+from posteriori.modeling.nested.orders import check_apart, other_names
 from posteriori.modeling.nested.rest import Rest
 from posteriori.modeling.nested.states import joint_states
 from posteriori.modeling.nested.unbounded import Coordinates
@@ -174,7 +175,8 @@ class _Search:
             return rest.log_joints(values) + log_jacobian
 
         try:
-            return integrate(log_density, starts, scales)
+            names = self._names(log_density, starts, scales)
+            return integrate(log_density, np.concatenate([starts, names]), scales)
         except NoFallError as error:
             name = self.block.coordinates.names[error.coordinate]
             raise ValueError(
@@ -189,6 +191,18 @@ class _Search:
         except ValueError as error:
             self.failure = self.failure or error
             return None
+
+    def _names(
+        self, log_density: Callable[[Array], Array], starts: Array, scales: Array
+    ) -> Array:
+        """Return the top with other names of its classes, where their priors overlap."""
+        coordinates, group = self.block.coordinates, self.block.group
+        if not len(other_names(coordinates, group, starts[0])):
+            return starts[:0]
+        values = log_density(starts)
+        best = int(np.argmax(values))
+        top = climb(log_density, starts[best], float(values[best]), scales)
+        return np.array([top.at, *other_names(coordinates, group, top.at)])
 
     def _say(self, count: int) -> None:
         self.count += count
