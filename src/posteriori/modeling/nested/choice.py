@@ -43,8 +43,13 @@ class Outside(NamedTuple):
     all_chains: bool = False
 
     @property
+    def items(self) -> dict[str, Free | States]:
+        """The unknowns by name."""
+        return {item.name: item for item in (*self.free, *self.states)}
+
+    @property
     def names(self) -> tuple[str, ...]:
-        return (*(item.name for item in self.free), *(item.name for item in self.states))
+        return tuple(self.items)
 
     @property
     def points(self) -> float:

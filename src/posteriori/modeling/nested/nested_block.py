@@ -11,7 +11,7 @@ models by using integrated nested Laplace approximations", 2009; here the inner 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -126,12 +126,8 @@ class NestedBlock(Block):
         options = self.group.options
         progress = Progress(None if options is None else options.progress, kept="nothing")
         search = _Search(self, progress)
-        branches = []
         try:
-            for states in joint_states(self.outside.states):
-                branch = search.branch(states)
-                if branch is not None:
-                    branches.append(branch)
+            branches = search.branches(list(joint_states(self.outside.states)))
         finally:
             progress.close()
         if not branches:
@@ -150,7 +146,32 @@ class _Search:
         self.count = 0
         self.failure: Exception | None = None
 
-    def branch(self, states: Mapping[str, Array]) -> Branch | None:
+    def branches(self, states: Sequence[Mapping[str, Array]]) -> list[Branch]:
+        """Return joint states with their lattices, but for those where the data are impossible."""
+        if not self.block.coordinates.size:
+            together = self._summed(states)
+            if together is not None:
+                return together
+        found = (self._branch(one) for one in states)
+        return [branch for branch in found if branch is not None]
+
+    def _summed(self, states: Sequence[Mapping[str, Array]]) -> list[Branch] | None:
+        """Read all joint states at once, if one plan holds for all of them."""
+        block = self.block
+        values = {name: np.array([one[name] for one in states]) for name in states[0]}
+        rest = Rest(block.group, states[0], block.inside, block.keeps)
+        if not rest.holds_at(values):
+            return None
+        self._say(len(states))
+        logs = rest.log_joints(values)
+        self.failure = self.failure or rest.failure
+        return [
+            Branch(one, None, rest, float(log_joint))
+            for one, log_joint in zip(states, logs, strict=True)
+            if np.isfinite(log_joint)
+        ]
+
+    def _branch(self, states: Mapping[str, Array]) -> Branch | None:
         """Return one joint state with its lattice; None where the data are impossible."""
         block = self.block
         if not block.coordinates.size:
@@ -196,13 +217,13 @@ class _Search:
         self, log_density: Callable[[Array], Array], starts: Array, scales: Array
     ) -> Array:
         """Return the top with other names of its classes, where their priors overlap."""
-        coordinates, group = self.block.coordinates, self.block.group
-        if not len(other_names(coordinates, group, starts[0])):
+        items, group = self.block.outside.items, self.block.group
+        if not len(other_names(items, group, starts[0])):
             return starts[:0]
         values = log_density(starts)
         best = int(np.argmax(values))
         top = climb(log_density, starts[best], float(values[best]), scales)
-        return np.array([top.at, *other_names(coordinates, group, top.at)])
+        return np.array([top.at, *other_names(items, group, top.at)])
 
     def _say(self, count: int) -> None:
         self.count += count

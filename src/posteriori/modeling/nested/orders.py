@@ -8,7 +8,7 @@ If ln p is the same for all K! orders of the classes, each order has the same po
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import permutations
+from itertools import islice, permutations
 
 import numpy as np
 
@@ -64,18 +64,19 @@ def are_told_apart(items: Items, group: Group, inside: Inside) -> bool:
     return classes is not None and not classes.are_equal(group, inside)
 
 
-def other_names(coordinates: Coordinates, group: Group, at: Array) -> Array:
+def other_names(items: Items, group: Group, at: Array) -> Array:
     """Return a point with its classes in all other orders, (S, D); none of classes that are apart.
 
     Priors that overlap leave a top for each naming of the classes, of which the data may make any
     the highest.
     """
-    classes = _one_variable({item.name: item for item in coordinates.free}, group)
+    classes = _one_variable(items, group)
     if classes is None:
         return np.empty((0, len(at)))
+    coordinates = Coordinates(tuple(classes.free.values()))
     values, _ = coordinates.read(at)
-    orders = list(permutations(range(classes.size)))[1:_MOST_ORDERS]
-    return np.array([coordinates.write(classes.moved(values, list(o))) for o in orders])
+    orders = islice(permutations(range(classes.size)), 1, _MOST_ORDERS)
+    return np.array([coordinates.write(classes.moved(values, order)) for order in orders])
 
 
 def _one_variable(items: Items, group: Group) -> _Classes | None:
