@@ -108,13 +108,9 @@ def _repeated(factor: BoundFactor, names: Collection[str], points: Axis) -> Boun
     )
 
 
-def _seen_there(
-    accesses: Collection[Any], names: Collection[str], points: Axis
-) -> tuple[Any, ...]:
+def _seen_there(accesses: Collection[Any], names: Collection[str], points: Axis) -> tuple[Any, ...]:
     """Return how variables are seen that have a copy at each point."""
-    return tuple(
-        a._replace(places=(points, *a.places)) if a.name in names else a for a in accesses
-    )
+    return tuple(a._replace(places=(points, *a.places)) if a.name in names else a for a in accesses)
 
 
 def _at_all(factor: BoundFactor, tables: Mapping[str, Table], points: Axis) -> BoundFactor:

@@ -10,8 +10,8 @@ import numpy as np
 from posteriori.modeling.binding.bound import GAUSSIAN
 from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.contract.inside import Inside, leave
-from posteriori.modeling.nested.exchangeable import could_change_places
 from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.nested.exchangeable import could_change_places
 from posteriori.modeling.nested.orders import are_told_apart, in_order
 from posteriori.modeling.nested.possible_states import possible_states
 from posteriori.modeling.nested.states import States, as_states

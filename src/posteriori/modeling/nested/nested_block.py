@@ -213,9 +213,7 @@ class _Search:
             self.failure = self.failure or error
             return None
 
-    def _names(
-        self, log_density: Callable[[Array], Array], starts: Array, scales: Array
-    ) -> Array:
+    def _names(self, log_density: Callable[[Array], Array], starts: Array, scales: Array) -> Array:
         """Return the top with other names of its classes, where their priors overlap."""
         items, group = self.block.outside.items, self.block.group
         if not len(other_names(items, group, starts[0])):

@@ -100,7 +100,9 @@ def find_structure(
         plate,
         tuple(local),
         exchangeable,
-        tuple(n for n, kind in exchangeable.items() if kind == "classes" and told_apart(n, factors)),
+        tuple(
+            n for n, kind in exchangeable.items() if kind == "classes" and told_apart(n, factors)
+        ),
         tuple(pair for pair in bilinears if states.isdisjoint((pair.scores, pair.loadings))),
         tuple(systems),
     )
