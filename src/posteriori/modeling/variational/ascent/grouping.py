@@ -13,8 +13,8 @@ from typing import NamedTuple
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Axis, Switch
 from posteriori.modeling.forms.state_tables import DISCRETE
-from posteriori.modeling.variational.ascent.class_priors import told_apart
 from posteriori.modeling.variational.ascent.linear_systems import LinearSystem, find_systems
+from posteriori.modeling.variational.ascent.told_apart import told_apart
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.nodes.normal_node import batch_axes, longest_vector
 from posteriori.modeling.variational.nodes.sparse_numbers import SparseNumbers
