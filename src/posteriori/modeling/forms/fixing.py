@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,15 @@ from posteriori.modeling.binding.labelled import (
 )
 from posteriori.numerics.types import Array
 
-__all__ = ["at_point", "fix", "fix_at_points", "fix_factors", "repeat_at_points", "with_points"]
+__all__ = [
+    "at_point",
+    "fix",
+    "fix_at_points",
+    "fix_factors",
+    "repeat_at_points",
+    "some_at_once",
+    "with_points",
+]
 
 
 def fix(bound: Bound, values: Mapping[str, Array]) -> Bound:
@@ -61,6 +69,12 @@ def fix_at_points(
         name: Table(value, (points, *bound.layouts[name].axes)) for name, value in values.items()
     }
     return tuple(_at_all(factor, tables, points) for factor in factors)
+
+
+def some_at_once(values: Mapping[str, Array], count: int) -> Iterator[dict[str, Array]]:
+    """Yield the values at some points after another, ``count`` at most."""
+    for start in range(0, len(next(iter(values.values()))), count):
+        yield {name: v[start : start + count] for name, v in values.items()}
 
 
 def repeat_at_points(

@@ -45,7 +45,8 @@ class Outside(NamedTuple):
     @property
     def items(self) -> dict[str, Free | States]:
         """The unknowns by name."""
-        return {item.name: item for item in (*self.free, *self.states)}
+        both: tuple[Free | States, ...] = (*self.free, *self.states)
+        return {item.name: item for item in both}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,7 +114,7 @@ def _candidates(group: Group) -> dict[str, Free | States]:
     for name in group.names:
         own = [factor for factor in group.factors if factor.name == name]
         shape = bound.layouts[name].shape
-        item = _few_states(name, group)
+        item: States | Free | str | None = _few_states(name, group)
         if item is None:
             variable = bound.variables.get(name)
             if len(own) != 1 or variable is None or variable.step is not None:
@@ -137,7 +138,8 @@ def _few_states(name: str, group: Group) -> States | None:
     if possible is None:
         return None
     first = next(factor for factor in group.factors if factor.name == name)
-    return as_states(first, bound.layouts[name].shape)._replace(possible=possible)
+    states = as_states(first, bound.layouts[name].shape)
+    return None if states is None else states._replace(possible=possible)
 
 
 def _without_normals(items: Mapping[str, Free | States], group: Group) -> dict[str, Free | States]:

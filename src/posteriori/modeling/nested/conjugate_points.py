@@ -14,7 +14,12 @@ from posteriori.modeling.contract.engine import Group, Result
 from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateBlock, fits_conjugate
 from posteriori.modeling.exact.conjugate.conjugate_result import ConjugateResult
 from posteriori.modeling.forms.conjugate_rows import reshaped
-from posteriori.modeling.forms.fixing import fix_at_points, repeat_at_points, with_points
+from posteriori.modeling.forms.fixing import (
+    fix_at_points,
+    repeat_at_points,
+    some_at_once,
+    with_points,
+)
 from posteriori.numerics.types import Array
 
 __all__ = ["ConjugatePoints"]
@@ -45,7 +50,10 @@ class ConjugatePoints:
 
     def fits(self, values: Mapping[str, Array]) -> bool:
         """Tell whether the block is conjugate at all of some points."""
-        return all(fits_conjugate(self._together(part)).holds for part in self._parts(values))
+        return all(
+            fits_conjugate(self._together(part)).holds
+            for part in some_at_once(values, self.at_once)
+        )
 
     def log_evidences(self, values: Mapping[str, Array]) -> Array:
         """Return ln p(data | values) at each point."""
@@ -53,7 +61,7 @@ class ConjugatePoints:
 
     def results(self, values: Mapping[str, Array]) -> Iterator[Result]:
         """Solve the block at each point."""
-        for part in self._parts(values):
+        for part in some_at_once(values, self.at_once):
             group = self._together(part)
             block = ConjugateBlock(*group[:3])
             prior = member(block.prior_factor)
@@ -73,8 +81,3 @@ class ConjugatePoints:
         factors = fix_at_points(self.factors, self.group.bound, values, points)
         factors = repeat_at_points(factors, (name,), points)
         return Group(bound._replace(layouts=layouts), (name,), factors)
-
-    def _parts(self, values: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
-        count = len(next(iter(values.values())))
-        for start in range(0, count, self.at_once):
-            yield {name: v[start : start + self.at_once] for name, v in values.items()}

@@ -48,7 +48,10 @@ def possible_states(name: str, group: Group, most: float) -> Array | None:
     if names is None or factors is None:
         return None
     sizes = {n: number_of_states(next(f for f in factors if f.name == n)) for n in names}
-    tables = [state_table(factor, group.bound, sizes) for factor in factors]
+    try:
+        tables = [state_table(factor, group.bound, sizes) for factor in factors]
+    except (MemoryError, TypeError, ValueError):  # what has no table has no list of states
+        return None
     if not any(np.isneginf(t.table.values).any() for t in tables if t.name == name):
         return None
     shape = group.bound.layouts[name].shape
