@@ -221,15 +221,25 @@ def check_change_point(page: Names) -> None:
         bound = logsumexp(each) - divergence
         shape = 1 + np.array([q @ before, q @ (total - before)])
         rate = 1 + np.array([q @ t, q @ (n - t)])
-    post = settle(page, float(bound), counts=counts)
-    close(post.rate.shape, shape, 1e-6)
-    close(post.rate.rate, rate, 1e-6)
-    close(np.diff(post.z.probabilities[:, 1]), q[:-1], 1e-6)
+    apart = page["m"].infer(counts=counts, algorithm="vmp", tol=1e-15)
+    assert apart.log_evidence.kind == page["apart"].log_evidence.kind == "bound"
+    close(float(apart.log_evidence), float(bound), 1e-9)
+    assert -1e-9 < float(apart.log_evidence) - float(page["apart"].log_evidence) < 1e-4
+    close(apart.rate.shape, shape, 1e-6)
+    close(apart.rate.rate, rate, 1e-6)
+    close(np.diff(apart.z.probabilities[:, 1]), q[:-1], 1e-6)
     # given the year, the counts are predicted one by one: negative binomials
     truth = prior + [predicted_one_by_one(counts[:k]) + predicted_one_by_one(counts[k:]) for k in t]
     close(page["exact"], logsumexp(truth), 1e-9)
     close(page["truth"][best], np.exp(truth - logsumexp(truth))[:-1][best], 1e-9)
-    assert page["truth"][best[0]] < page["change"][best[0]]
+    post, weights = page["post"], np.exp(truth - logsumexp(truth))
+    close(float(post.log_evidence), logsumexp(truth), 1e-9)
+    close(page["change"], weights[:-1], 1e-9)
+    shapes, years = np.array([1 + before, 1 + total - before]), np.array([1 + t, 1 + n - t])
+    mean = shapes / years @ weights
+    close(post.rate.mean, mean, 1e-5)
+    close(post.rate.variance, (shapes * (shapes + 1) / years**2) @ weights - mean**2, 1e-5)
+    assert page["truth"][best[0]] < np.diff(page["apart"].z.probabilities[:, 1])[best[0]]
 
 
 def predicted_one_by_one(counts: Any) -> float:

@@ -49,7 +49,7 @@ def test_errors_of_evidence_are_as_large_as_they_say(kind):
     exact = exact_normal_evidence(x, range(2, 9), PRIOR)
     for k in (2, 5, 8):
         m = _fitted(x, k)
-        found = [m.estimate_evidence(150, random_state=seed) for seed in range(100)]
+        found = [m.estimate_evidence(150, rng=seed) for seed in range(100)]
         z = np.array([(float(one) - exact[k]) / one.error for one in found])
         assert (np.abs(z) < 1.0).mean() > 0.55, k
         assert (np.abs(z) > 2.0).mean() < 0.12, k

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
-from posteriori.inference.quadrature.lattices import NoFallError, integrate
+from posteriori.inference.quadrature.lattices import NoFallError, TooWideError, integrate
 from posteriori.inference.quadrature.margins import margin
 from posteriori.inference.quadrature.modes import climb
 
@@ -208,3 +208,24 @@ def test_two_peaks_with_a_valley_between_them(far, width):
     assert np.sum(density[left]) * (at[1] - at[0]) == pytest.approx(0.3, abs=2e-3)
     expected = np.exp(log_density(at[:, None]))
     np.testing.assert_allclose(density, expected, atol=5e-3 * expected.max())
+
+
+def test_a_top_that_is_far_away_and_narrow_is_climbed():
+    """A precision eᵛ of 10⁸ squares around a = 1.2: ln p is −10⁸ at all starts."""
+
+    def log_density(u):
+        a, v = u.T
+        squares = 40.0 + 1e9 * (a - 1.2) ** 2
+        return 20.0 * v - 0.5 * np.exp(v) * squares - 0.5 * a**2
+
+    starts = np.array([[0.0, 0.0], [-1.0, 1.0], [1.0, -1.0]])
+    lattice = integrate(log_density, starts, np.array([1.0, 1.0]))
+    # a given v is normal, and v is the logarithm of a Gamma number
+    v = np.linspace(-6, 4, 4001)
+    rows = 19.5 * v - 20.0 * np.exp(v) + 0.5 * np.log(2 * np.pi / 1e9) - 0.5 * 1.2**2
+    assert lattice.log_integral == pytest.approx(logsumexp(rows) + np.log(v[1] - v[0]), abs=1e-3)
+
+
+def test_a_density_that_no_lattice_holds_says_so():
+    with pytest.raises(TooWideError, match="spread over more than 50 points"):
+        integrate(lambda u: -0.5 * np.sum(u**2, axis=1), np.zeros((1, 3)), np.ones(3), most=50)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from posteriori import (
@@ -135,18 +136,86 @@ def vectors() -> Model:
     return m
 
 
+def test_vectors_have_no_order():
+    y = np.tile(NEAR[:, None], 2)
+    with pytest.raises(TypeError, match="could change places"):
+        vectors().plan(y=y, algorithm="quadrature")
+    assert "variational" in vectors().plan(y=y).blocks[0].method
+
+
+# -- classes that priors tell apart, although they overlap ---------------------------------------
+
+
+def grid(y, log_priors, log_share):
+    """Weights of a grid of shares and two means, all namings of the classes counted, and ln p(y)."""
+    means, shares = np.linspace(-5, 8, 92), (np.arange(40) + 0.5) / 40
+    normal = -0.5 * (y[:, None] - means) ** 2 - 0.5 * np.log(2 * np.pi)
+    logs = np.array(
+        [
+            np.logaddexp((np.log1p(-w) + normal)[:, :, None], (np.log(w) + normal)[:, None]).sum(0)
+            + log_share(w)
+            for w in shares
+        ]
+    )
+    logs += log_priors[0](means)[:, None] + log_priors[1](means)
+    total = logsumexp(logs)
+    volume = 2 * np.log(means[1] - means[0]) - np.log(len(shares))
+    return means, np.exp(logs - total), total + volume
+
+
 @pytest.mark.parametrize(
-    ("model", "y"),
+    ("centres", "scale", "counts"),
     [
-        pytest.param(lambda: mixture(weight=Beta(2, 5)), NEAR, id="shares that differ"),
-        pytest.param(
-            lambda: mixture(Normal([0.0, 1.0], scale=1.0)), NEAR, id="priors that overlap"
-        ),
-        pytest.param(moves_that_differ, NEAR, id="moves that differ"),
-        pytest.param(vectors, np.tile(NEAR[:, None], 2), id="vectors have no order"),
+        pytest.param((0.0, 0.0), 3.0, (2, 5), id="shares that differ"),
+        pytest.param((0.0, 1.0), 1.0, (1, 1), id="priors that overlap"),
     ],
 )
-def test_what_is_not_the_same_in_all_orders_is_refused(model, y):
-    with pytest.raises(TypeError, match="could change places"):
-        model().plan(y=y, algorithm="quadrature")
-    assert "variational" in model().plan(y=y).blocks[0].method
+def test_priors_that_differ_count_every_naming(centres, scale, counts):
+    m = mixture(Normal(np.array(centres), scale=scale), Beta(*counts))
+    assert "variational" in m.plan(y=NEAR).blocks[0].method  # not by itself
+    post = m.infer(y=NEAR, algorithm="quadrature")
+    priors = [stats.norm(centre, scale).logpdf for centre in centres]
+    means, weights, log_evidence = grid(NEAR, priors, stats.beta(*counts).logpdf)
+    assert float(post.log_evidence) == pytest.approx(log_evidence, abs=0.02)
+    for k, axes in ((0, (0, 2)), (1, (0, 1))):
+        marginal = weights.sum(axes)
+        mean = marginal @ means
+        std = np.sqrt(marginal @ (means - mean) ** 2)
+        assert float(post.mu.mean[k]) == pytest.approx(mean, abs=0.05 * std)
+        assert float(post.mu.std[k]) == pytest.approx(std, rel=0.05)
+
+
+@pytest.mark.parametrize("truth", [(0.5, 2.0), (2.0, 0.5), (1.0, 1.5)])
+def test_states_of_a_chain_with_other_priors(truth):
+    """Forward sums on a grid of both means, whichever of them the first state has."""
+    rng = np.random.default_rng(3)
+    stay = 0.8
+    z = (np.cumsum(rng.random(40) > stay) % 2).astype(int)
+    y = np.array(truth)[z] + 0.5 * rng.normal(size=40)
+    moves = np.array([[stay, 1 - stay], [1 - stay, stay]])
+    m = Model()
+    m.mu = Normal([0.0, 3.0], variance=1.0)
+    m.z = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(take(moves, z)), length="t")
+    m.y = Normal(m.mu[m.z], scale=0.5)
+    post = m.infer(y=y, algorithm="quadrature")
+    at = np.linspace(-4, 7, 221)
+    seen = stats.norm.logpdf(y[:, None], at, 0.5)
+    first, second = np.broadcast_arrays(seen[0][:, None], seen[0])
+    for row in seen[1:]:
+        first, second = (
+            np.logaddexp(first + np.log(stay), second + np.log(1 - stay)) + row[:, None],
+            np.logaddexp(first + np.log(1 - stay), second + np.log(stay)) + row,
+        )
+    logs = np.logaddexp(first, second) + np.log(0.5)
+    logs = logs + stats.norm(0, 1).logpdf(at)[:, None] + stats.norm(3, 1).logpdf(at)
+    log_evidence = logsumexp(logs) + 2 * np.log(at[1] - at[0])
+    weights = np.exp(logs - logsumexp(logs))
+    assert float(post.log_evidence) == pytest.approx(log_evidence, abs=2e-3)
+    for k in range(2):
+        mean = weights.sum(axis=1 - k) @ at
+        assert float(post.mu.mean[k]) == pytest.approx(mean, abs=0.01)
+
+
+def test_moves_that_differ_are_integrated_over():
+    plan = moves_that_differ().plan(y=NEAR, algorithm="quadrature")
+    assert "integral over moves, mu" in plan.blocks[0].method

@@ -260,6 +260,7 @@ STUDIES = {
     "two classes of votes, 30 voters": Study(votes, {"n": 30}, options=VMP),
     "two rates of calls, 30 days": Study(calls, {"n": 30}, options=VMP),
     "two lines, 30 data": Study(two_lines, inputs={"X": LINE}, options=VMP),
+    "change point, 30 years (summed)": Study(change, {"t": 30}),
     "change point, 30 years": Study(change, {"t": 30}, options=VMP),
     "hidden Markov chain, 20 steps": Study(hidden_markov, {"t": 20}, options=VMP),
     "hidden Markov chain with moves, 60 steps (integrated)": Study(moves, {"t": 60}),

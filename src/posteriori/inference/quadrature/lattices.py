@@ -24,7 +24,7 @@ from posteriori.inference.quadrature.modes import LogDensity, Top, climb
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 
-__all__ = ["BEND", "Lattice", "NoFallError", "integrate"]
+__all__ = ["BEND", "Lattice", "NoFallError", "TooWideError", "integrate"]
 
 #: Steps in standard deviations, by the number of coordinates: fine where points are few.
 _STEP = {1: 0.5, 2: 0.75, 3: 1.0, 4: 1.2, 5: 1.4, 6: 1.4}
@@ -44,6 +44,10 @@ _ON_THE_WAY = np.array([0.0, 0.25, 0.5, 0.75])
 _VALLEY = 1.0
 #: Tops nearer than so many standard deviations are one.
 _APART = 3.0
+#: Nats by which the top is above the best start if the starts tell little about where mass is.
+_SURPRISE = 100.0
+#: Times that a lattice is laid anew around a higher place that it came upon.
+_ANEW = 3
 
 
 class NoFallError(ValueError):
@@ -52,6 +56,10 @@ class NoFallError(ValueError):
     def __init__(self, coordinate: int) -> None:
         super().__init__(f"the density does not fall off along coordinate {coordinate}")
         self.coordinate = coordinate
+
+
+class TooWideError(ValueError):
+    """The density has no end within the points that may be looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,32 +153,85 @@ def integrate(
     Raises
     ------
     ValueError
-        When the density is 0 at all starts, or does not fall off (:class:`NoFallError`).
+        When the density is 0 at all starts, does not fall off (:class:`NoFallError`), or needs
+        too many cells (:class:`TooWideError`).
     """
     values = log_density(starts)
     if not np.any(np.isfinite(values)):
         raise ValueError("the density is 0 at all points where it was looked for")
+    tops = _tops(log_density, starts, values, scales)
+    for _ in range(_ANEW):
+        lattice = _around(log_density, starts, values, tops, scales, most)
+        highest = int(np.argmax(lattice.logs))
+        known = max(top.log_height for top in tops)
+        if lattice.logs[highest] < known + _VALLEY:
+            break
+        at, height = lattice.points[highest], float(lattice.logs[highest])
+        tops.append(climb(log_density, at, height, scales))
+    return lattice
+
+
+def _tops(log_density: LogDensity, starts: Array, values: Array, scales: Array) -> list[Top]:
+    """Climb from the best start, and from those that may lead elsewhere."""
     best = int(np.argmax(values))
     top = climb(log_density, starts[best], float(values[best]), scales)
-    tops = [top, *_tops_beyond_valleys(log_density, starts, top, scales)]
-    top = max(tops, key=lambda found: found.log_height)
+    if top.log_height - values[best] < _SURPRISE:
+        return [top, *_tops_beyond_valleys(log_density, starts, top, scales)]
+    found = [top]
+    for i in np.flatnonzero(np.isfinite(values)):
+        if i != best:
+            other = climb(log_density, starts[i], float(values[i]), scales)
+            if all(_are_apart(other, known) for known in found):
+                found.append(other)
+    return found
+
+
+def _around(
+    log_density: LogDensity,
+    starts: Array,
+    values: Array,
+    tops: list[Top],
+    scales: Array,
+    most: int,
+) -> Lattice:
+    """Return a lattice that is laid by one of the tops and reaches the others."""
     size = starts.shape[1]
     seeds = np.array([*starts, *(other.at for other in tops)])
     heights = np.array([*values, *(other.log_height for other in tops)])
-    others = seeds[heights > top.log_height - _DEPTH[size]]
-    step, reach = _STEP[size], _FAR * np.maximum(scales, np.diagonal(top.root))
-    lattice = _filled(log_density, top.at, top.root, step, {}, others, reach, most)
-    mean, cov = lattice.moments()
-    if len(tops) == 1 and _is_misshapen(top, cov):
-        root = np.linalg.cholesky(cov)
-        lattice = _filled(log_density, mean, root, step, {}, others, reach, most)
+    others = seeds[heights > heights.max() - _DEPTH[size]]
+    step = _STEP[size]
+    lattice, reach = _coarse(log_density, tops, step, others, scales, most)
     while lattice.error > _AGREED and len(lattice.cells) * 2**size <= most:
         known = {tuple(2 * c): v for c, v in zip(lattice.cells, lattice.logs, strict=True)}
         step = 0.5 * step
-        lattice = _filled(
-            log_density, lattice.origin, lattice.root, step, known, others, reach, most
-        )
+        try:
+            lattice = _filled(
+                log_density, lattice.origin, lattice.root, step, known, others, reach, most
+            )
+        except TooWideError:  # the coarser one says how far off it is
+            break
     return lattice
+
+
+def _coarse(
+    log_density: LogDensity, tops: list[Top], step: float, others: Array, scales: Array, most: int
+) -> tuple[Lattice, Array]:
+    """Lay a lattice by the highest top, or by the highest that is wide enough, and say how far."""
+    tried = sorted(tops, key=lambda top: -top.log_height)
+    for top in tried:
+        reach = _FAR * np.maximum(scales, np.diagonal(top.root))
+        try:
+            lattice = _filled(log_density, top.at, top.root, step, {}, others, reach, most)
+            break
+        except TooWideError:
+            if top is tried[-1]:
+                raise
+    mean, cov = lattice.moments()
+    is_top = lattice.logs.max() < top.log_height + _VALLEY
+    if len(tops) == 1 and is_top and _is_misshapen(top, cov):
+        root = np.linalg.cholesky(cov)
+        lattice = _filled(log_density, mean, root, step, {}, others, reach, most)
+    return lattice, reach
 
 
 def _tops_beyond_valleys(
@@ -229,7 +290,7 @@ def _filled(
         if far.max() > 1.0:
             raise NoFallError(int(np.argmax(far)))
         if len(found) + len(cells) > most:
-            raise ValueError(f"the density is spread over more than {most} points")
+            raise TooWideError(f"the density is spread over more than {most} points")
         logs = log_density(origin + away)
         found |= zip(map(tuple, cells.tolist()), logs.tolist(), strict=True)
         peak = max(peak, float(logs.max()))

@@ -25,6 +25,8 @@ _STEPS = 30
 _CLOSE = 0.25
 #: No step is longer than this many times the distance at which values were taken.
 _REACH = 4.0
+#: Shares of a step that are tried.
+_SHARES = np.array([1.0, 0.5, 0.125])
 
 
 class Top(NamedTuple):
@@ -55,11 +57,12 @@ def climb(log_density: LogDensity, start: Array, log_height: float, scales: Arra
         values, axes = np.linalg.eigh(hessian)
         floor = 0.01 / float(np.max(scales)) ** 2
         step = axes @ ((axes.T @ gradient) / np.maximum(np.abs(values), floor))
-        step = step / max(1.0, float(np.max(np.abs(step) / near)) / _REACH)
-        widths = np.sqrt(1.0 / np.maximum(np.abs(np.diagonal(hessian)), floor))
-        is_close = bool(np.all(np.abs(step) <= _CLOSE * np.maximum(near, widths)))
+        curvatures = np.maximum(np.abs(np.diagonal(hessian)), floor)
+        widths = np.sqrt(1.0 / curvatures)
+        ways = _ways(step, gradient / curvatures, _REACH * near, 2.0 * scales)
+        is_close = bool(np.all(np.abs(ways[0]) <= _CLOSE * np.maximum(near, widths)))
         is_fitting = bool(np.all((near < 2.0 * widths) & (near > 0.2 * widths)))
-        at, height, moved = _uphill(log_density, at, height, step)
+        at, height, moved = _uphill(log_density, at, height, ways)
         near = np.clip(0.7 * widths, 0.2 * near, 5.0 * near)
         if (not moved and is_fitting) or (is_close and is_fitting):
             break
@@ -86,11 +89,26 @@ def _parabola(
     return gradient, hessian
 
 
+def _ways(step: Array, alone: Array, near: Array, far: Array) -> Array:
+    """Return ways to try: shares of the step, and longer ones where values were taken too near.
+
+    Far below the top, ln p may fall by thousands within a distance of which it is thousands away;
+    and one coordinate that is held back need not hold back the others, each taken alone.
+    """
+    too_long = float(np.max(np.abs(step) / near))
+    ways = (step / max(1.0, too_long)) * _SHARES[:, None]
+    if too_long <= 1.0:
+        return ways
+    together = step / max(1.0, float(np.max(np.abs(step) / far)))
+    each = [np.clip(alone, -limit, limit) for limit in (near, far)]
+    return np.array([*ways, together, *each])
+
+
 def _uphill(
-    log_density: LogDensity, at: Array, height: float, step: Array
+    log_density: LogDensity, at: Array, height: float, ways: Array
 ) -> tuple[Array, float, bool]:
-    """Return the best of the step and its halves, and whether it is higher."""
-    tried = at + step * np.array([1.0, 0.5, 0.125])[:, None]
+    """Return where the best of some ways leads, and whether it is higher there."""
+    tried = at + ways
     values = log_density(tried)
     best = int(np.argmax(values))
     if values[best] > height:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,15 @@ from posteriori.modeling.binding.labelled import (
 )
 from posteriori.numerics.types import Array
 
-__all__ = ["at_point", "fix", "fix_at_points", "fix_factors", "with_points"]
+__all__ = [
+    "at_point",
+    "fix",
+    "fix_at_points",
+    "fix_factors",
+    "repeat_at_points",
+    "some_at_once",
+    "with_points",
+]
 
 
 def fix(bound: Bound, values: Mapping[str, Array]) -> Bound:
@@ -62,6 +71,19 @@ def fix_at_points(
     return tuple(_at_all(factor, tables, points) for factor in factors)
 
 
+def some_at_once(values: Mapping[str, Array], count: int) -> Iterator[dict[str, Array]]:
+    """Yield the values at some points after another, ``count`` at most."""
+    for start in range(0, len(next(iter(values.values()))), count):
+        yield {name: v[start : start + count] for name, v in values.items()}
+
+
+def repeat_at_points(
+    factors: Collection[BoundFactor], names: Collection[str], points: Axis
+) -> tuple[BoundFactor, ...]:
+    """Return factors in which some unknowns have a copy of their own at each of some points."""
+    return tuple(_repeated(factor, names, points) for factor in factors)
+
+
 def with_points(bound: Bound, values: Mapping[str, Array], points: Axis) -> Bound:
     """Return the model with some unknowns observed at each of some points, which are a plate."""
     layouts = dict(bound.layouts)
@@ -86,6 +108,25 @@ def at_point(factor: BoundFactor, points: Axis, k: int) -> BoundFactor:
     return factor._replace(parameters=parameters, rows=rows, places=places)
 
 
+def _repeated(factor: BoundFactor, names: Collection[str], points: Axis) -> BoundFactor:
+    is_child, has_points = factor.name in names, points in factor.rows
+    parameters = {}
+    for key, poly in factor.parameters.items():
+        terms = tuple(Term(t.table, _seen_there(t.accesses, names, points)) for t in poly.terms)
+        plates = poly.plates if points in poly.plates else (points, *poly.plates)
+        parameters[key] = poly._replace(terms=terms, plates=plates)
+    return factor._replace(
+        parameters=parameters,
+        rows=factor.rows if has_points else (points, *factor.rows),
+        places=(points, *factor.places) if is_child else factor.places,
+    )
+
+
+def _seen_there(accesses: Collection[Any], names: Collection[str], points: Axis) -> tuple[Any, ...]:
+    """Return how variables are seen that have a copy at each point."""
+    return tuple(a._replace(places=(points, *a.places)) if a.name in names else a for a in accesses)
+
+
 def _at_all(factor: BoundFactor, tables: Mapping[str, Table], points: Axis) -> BoundFactor:
     is_child = factor.name in tables
     if not is_child and not any(access.name in tables for access in factor.accesses):
@@ -102,14 +143,5 @@ def _at_all(factor: BoundFactor, tables: Mapping[str, Table], points: Axis) -> B
 
 def _seen_at(poly: Polynomial, tables: Mapping[str, Table], points: Axis) -> Polynomial:
     """Return an expression one of whose plates are the points, at which it sees the tables."""
-    terms = tuple(
-        Term(
-            term.table,
-            tuple(
-                a._replace(places=(points, *a.places)) if a.name in tables else a
-                for a in term.accesses
-            ),
-        )
-        for term in poly.terms
-    )
+    terms = tuple(Term(t.table, _seen_there(t.accesses, tables, points)) for t in poly.terms)
     return poly._replace(terms=terms, plates=(points, *poly.plates))

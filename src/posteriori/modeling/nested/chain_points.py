@@ -16,7 +16,7 @@ from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock
 from posteriori.modeling.exact.chain.chain_prediction import predict_at_points
 from posteriori.modeling.exact.chain.chain_result import ChainResult
-from posteriori.modeling.forms.fixing import fix_at_points
+from posteriori.modeling.forms.fixing import fix_at_points, some_at_once
 from posteriori.numerics.types import Array
 
 __all__ = ["ChainPoints"]
@@ -50,14 +50,14 @@ class ChainPoints:
     def log_evidences(self, values: Mapping[str, Array]) -> Array:
         """Return ln p(y | values) at each point."""
         found = []
-        for part in self._parts(values):
+        for part in some_at_once(values, self.at_once):
             block, chains, log_evidence = self._chains(part)
             found.append(evidence_of_chains(chains, block.y) + log_evidence)
         return np.concatenate(found)
 
     def results(self, values: Mapping[str, Array]) -> Iterator[Result]:
         """Smooth the chains at each point."""
-        for part in self._parts(values):
+        for part in some_at_once(values, self.at_once):
             block, chains, log_evidence = self._chains(part)
             post = smooth_chains(chains, block.y)
             totals = post.log_evidence + log_evidence
@@ -70,7 +70,7 @@ class ChainPoints:
     def predict(self, values: Mapping[str, Array], request: Request) -> list[Any]:
         """Predict at the points, as batches whose first axis counts them; none without a rule."""
         found = []
-        for part in self._parts(values):
+        for part in some_at_once(values, self.at_once):
             block, chains, log_evidence = self._chains(part)
             post = smooth_chains(chains, block.y)
             result = ChainResult(log_evidence, post, chains, block.y, block)
@@ -79,11 +79,6 @@ class ChainPoints:
                 return []
             found.append(predicted)
         return found
-
-    def _parts(self, values: Mapping[str, Array]) -> Iterator[dict[str, Array]]:
-        count = len(next(iter(values.values())))
-        for start in range(0, count, self.at_once):
-            yield {name: v[start : start + self.at_once] for name, v in values.items()}
 
     def _chains(
         self, values: Mapping[str, Array]

@@ -10,8 +10,10 @@ import numpy as np
 from posteriori.modeling.binding.bound import GAUSSIAN
 from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.contract.inside import Inside, leave
+from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.nested.exchangeable import could_change_places
-from posteriori.modeling.nested.orders import in_order
+from posteriori.modeling.nested.orders import are_told_apart, in_order
+from posteriori.modeling.nested.possible_states import possible_states
 from posteriori.modeling.nested.states import States, as_states
 from posteriori.modeling.nested.unbounded import Free, as_free
 from posteriori.numerics.types import Array
@@ -41,8 +43,14 @@ class Outside(NamedTuple):
     all_chains: bool = False
 
     @property
+    def items(self) -> dict[str, Free | States]:
+        """The unknowns by name."""
+        both: tuple[Free | States, ...] = (*self.free, *self.states)
+        return {item.name: item for item in both}
+
+    @property
     def names(self) -> tuple[str, ...]:
-        return (*(item.name for item in self.free), *(item.name for item in self.states))
+        return tuple(self.items)
 
     @property
     def points(self) -> float:
@@ -80,10 +88,16 @@ def choose_outside(group: Group, inside: Inside) -> Outside | str:
 def _told_apart(
     items: dict[str, Free | States], group: Group, inside: Inside
 ) -> dict[str, Free | States] | None:
-    """Return unknowns none of which could change places, of classes alike in order if asked for."""
+    """Return unknowns none of which could change places, of classes alike in order if asked for.
+
+    Classes whose priors overlap without being equal are integrated over in all their orders.
+    """
     if not could_change_places(items, group):
         return items
-    return in_order(items, group, inside) if _is_asked_for(group) else None
+    if not _is_asked_for(group):
+        return None
+    found = in_order(items, group, inside)
+    return items if found is None and are_told_apart(items, group, inside) else found
 
 
 def _most_numbers(group: Group) -> int:
@@ -99,16 +113,33 @@ def _candidates(group: Group) -> dict[str, Free | States]:
     bound, found = group.bound, dict[str, Any]()
     for name in group.names:
         own = [factor for factor in group.factors if factor.name == name]
-        variable = bound.variables.get(name)
-        if len(own) != 1 or variable is None or variable.step is not None or name in bound.evidence:
-            continue
         shape = bound.layouts[name].shape
-        item = as_states(own[0], shape) or as_free(own[0], shape)
+        item: States | Free | str | None = _few_states(name, group)
+        if item is None:
+            variable = bound.variables.get(name)
+            if len(own) != 1 or variable is None or variable.step is not None:
+                continue
+            if name in bound.evidence:
+                continue
+            item = as_states(own[0], shape) or as_free(own[0], shape)
         if (isinstance(item, States) and item.combinations <= MOST_STATES) or (
             isinstance(item, Free) and item.size <= _most_numbers(group)
         ):
             found[name] = item
     return dict(sorted(found.items(), key=lambda pair: -Outside(*_sorted([pair[1]])).points))
+
+
+def _few_states(name: str, group: Group) -> States | None:
+    """Return a discrete variable or chain of which few joint states are possible."""
+    bound = group.bound
+    if bound.families[name] not in DISCRETE:
+        return None
+    possible = possible_states(name, group, MOST_STATES)
+    if possible is None:
+        return None
+    first = next(factor for factor in group.factors if factor.name == name)
+    states = as_states(first, bound.layouts[name].shape)
+    return None if states is None else states._replace(possible=possible)
 
 
 def _without_normals(items: Mapping[str, Free | States], group: Group) -> dict[str, Free | States]:
@@ -141,7 +172,7 @@ def _typical(items: Mapping[str, Free | States], state: int) -> dict[str, Array]
     found = {}
     for name, item in items.items():
         if isinstance(item, States):
-            found[name] = np.full(item.shape, item.values[state])
+            found[name] = item.typical(state)
         else:
             found[name] = item.read(item.levels(np.array([0.5]))[0])[0]
     return found

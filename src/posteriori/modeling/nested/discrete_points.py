@@ -8,7 +8,7 @@ from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock, DiscreteResult
-from posteriori.modeling.forms.fixing import fix_at_points, with_points
+from posteriori.modeling.forms.fixing import fix_at_points, some_at_once, with_points
 from posteriori.modeling.forms.state_tables import StateTable, state_table
 from posteriori.numerics.types import Array
 
@@ -40,9 +40,7 @@ class DiscretePoints:
 
     def solve(self, values: Mapping[str, Array]) -> Iterator[DiscreteResult]:
         """Solve the block at each point."""
-        count = len(next(iter(values.values())))
-        for start in range(0, count, self.at_once):
-            part = {name: v[start : start + self.at_once] for name, v in values.items()}
+        for part in some_at_once(values, self.at_once):
             yield from self._solve_together(part)
 
     def _solve_together(self, values: Mapping[str, Array]) -> Iterator[DiscreteResult]:

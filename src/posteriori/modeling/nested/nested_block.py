@@ -11,17 +11,18 @@ models by using integrated nested Laplace approximations", 2009; here the inner 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from posteriori.inference.quadrature.lattices import Lattice, NoFallError, integrate
+from posteriori.inference.quadrature.lattices import Lattice, NoFallError, TooWideError, integrate
+from posteriori.inference.quadrature.modes import climb
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.nested.choice import Outside, choose_outside
 from posteriori.modeling.nested.nested_result import Branch, NestedResult
-from posteriori.modeling.nested.orders import check_apart
+from posteriori.modeling.nested.orders import check_apart, other_names
 from posteriori.modeling.nested.rest import Rest
 from posteriori.modeling.nested.states import joint_states
 from posteriori.modeling.nested.unbounded import Coordinates
@@ -125,12 +126,8 @@ class NestedBlock(Block):
         options = self.group.options
         progress = Progress(None if options is None else options.progress, kept="nothing")
         search = _Search(self, progress)
-        branches = []
         try:
-            for states in joint_states(self.outside.states):
-                branch = search.branch(states)
-                if branch is not None:
-                    branches.append(branch)
+            branches = search.branches(list(joint_states(self.outside.states)))
         finally:
             progress.close()
         if not branches:
@@ -149,7 +146,32 @@ class _Search:
         self.count = 0
         self.failure: Exception | None = None
 
-    def branch(self, states: Mapping[str, Array]) -> Branch | None:
+    def branches(self, states: Sequence[Mapping[str, Array]]) -> list[Branch]:
+        """Return joint states with their lattices, but for those where the data are impossible."""
+        if not self.block.coordinates.size:
+            together = self._summed(states)
+            if together is not None:
+                return together
+        found = (self._branch(one) for one in states)
+        return [branch for branch in found if branch is not None]
+
+    def _summed(self, states: Sequence[Mapping[str, Array]]) -> list[Branch] | None:
+        """Read all joint states at once, if one plan holds for all of them."""
+        block = self.block
+        values = {name: np.array([one[name] for one in states]) for name in states[0]}
+        rest = Rest(block.group, states[0], block.inside, block.keeps)
+        if not rest.holds_at(values):
+            return None
+        self._say(len(states))
+        logs = rest.log_joints(values)
+        self.failure = self.failure or rest.failure
+        return [
+            Branch(one, None, rest, float(log_joint))
+            for one, log_joint in zip(states, logs, strict=True)
+            if np.isfinite(log_joint)
+        ]
+
+    def _branch(self, states: Mapping[str, Array]) -> Branch | None:
         """Return one joint state with its lattice; None where the data are impossible."""
         block = self.block
         if not block.coordinates.size:
@@ -174,16 +196,32 @@ class _Search:
             return rest.log_joints(values) + log_jacobian
 
         try:
-            return integrate(log_density, starts, scales)
+            names = self._names(log_density, starts, scales)
+            return integrate(log_density, np.concatenate([starts, names]), scales)
         except NoFallError as error:
             name = self.block.coordinates.names[error.coordinate]
             raise ValueError(
                 f"the posterior of {name} is improper, or has no end within reach: its prior and "
                 "the data do not rule out extreme values; give it a prior that does"
             ) from None
+        except TooWideError as error:
+            raise ValueError(
+                f"the integral over {', '.join(self.block.coordinates.names)} did not end: {error}; "
+                'give priors that are nearer to the data, or ask for algorithm="vmp"'
+            ) from None
         except ValueError as error:
             self.failure = self.failure or error
             return None
+
+    def _names(self, log_density: Callable[[Array], Array], starts: Array, scales: Array) -> Array:
+        """Return the top with other names of its classes, where their priors overlap."""
+        items, group = self.block.outside.items, self.block.group
+        if not len(other_names(items, group, starts[0])):
+            return starts[:0]
+        values = log_density(starts)
+        best = int(np.argmax(values))
+        top = climb(log_density, starts[best], float(values[best]), scales)
+        return np.array([top.at, *other_names(items, group, top.at)])
 
     def _say(self, count: int) -> None:
         self.count += count

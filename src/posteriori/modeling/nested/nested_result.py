@@ -18,6 +18,7 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.inference.quadrature.lattices import Lattice
 from posteriori.inference.quadrature.margins import margin
 from posteriori.modeling.contract.engine import Result, Terms
+from posteriori.modeling.contract.longer_data import predict_longer
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.contract.weighable import Apart, Weighable
@@ -288,6 +289,9 @@ class NestedResult(Result):
 
     def predict(self, solved: Solved, request: Request) -> Any:
         """Return the mixture of what is predicted at the points."""
+        plate = self._continued(request)
+        if plate is not None:
+            return predict_longer(solved, request, solved.bound.variables, plate)
         if len(self.branches) == 1:
             numbers = np.array(self._places)[:, 1]
             found = self.branches[0].rest.predict(self._values(0, numbers), request)
@@ -297,6 +301,13 @@ class NestedResult(Result):
         return average(
             self.weights, [predict_request(self._at(solved, point), request) for point in points]
         )
+
+    def _continued(self, request: Request) -> str | None:
+        """Return the plate of a chain that was summed over and is to go on."""
+        variables = self.block.group.bound.variables
+        lengths = [variables[item.name].length for item in self.block.outside.states]
+        found = [p for p in lengths if isinstance(p, str) and p in request.sizes]
+        return found[0] if found and len(request.sizes) == 1 and not request.values else None
 
     def account(self) -> Terms:
         """Average the terms at the points; those outside have the entropy of their density."""

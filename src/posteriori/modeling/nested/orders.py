@@ -8,6 +8,7 @@ If ln p is the same for all K! orders of the classes, each order has the same po
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice, permutations
 
 import numpy as np
 
@@ -25,12 +26,14 @@ from posteriori.modeling.nested.states import States
 from posteriori.modeling.nested.unbounded import Coordinates, Free
 from posteriori.numerics.types import Array
 
-__all__ = ["check_apart", "in_order"]
+__all__ = ["are_told_apart", "check_apart", "in_order", "other_names"]
 
 #: Densities of two orders are equal up to rounding.
 _ROUNDING = 1e-9
 #: Mass at most within a step of where two classes are one: there the integral ends at an edge.
 _AT_THE_EDGE = 0.01
+#: Orders of classes whose tops are looked for.
+_MOST_ORDERS = 24
 
 Items = Mapping[str, Free | States]
 
@@ -47,15 +50,41 @@ def in_order(items: Items, group: Group, inside: Inside) -> dict[str, Free | Sta
     inside : callable
         Finds the exact parts of what is left.
     """
-    alike = classes_alike(items, group)
-    if len(alike) != 1 or any(isinstance(item, States) for item in items.values()):
-        return None
-    classes = _Classes(alike[0], items, group)
-    name = classes.to_order()
-    if name is None or not classes.are_equal(group, inside):
+    classes = _one_variable(items, group)
+    name = None if classes is None else classes.to_order()
+    if classes is None or name is None or not classes.are_equal(group, inside):
         return None
     found = {**items, name: classes.free[name]._replace(is_ordered=True)}
     return None if could_change_places(found, group) else found
+
+
+def are_told_apart(items: Items, group: Group, inside: Inside) -> bool:
+    """Tell whether priors tell classes apart that overlap: then each naming has its own mass."""
+    classes = _one_variable(items, group)
+    return classes is not None and not classes.are_equal(group, inside)
+
+
+def other_names(items: Items, group: Group, at: Array) -> Array:
+    """Return a point with its classes in all other orders, (S, D); none of classes that are apart.
+
+    Priors that overlap leave a top for each naming of the classes, of which the data may make any
+    the highest.
+    """
+    classes = _one_variable(items, group)
+    if classes is None:
+        return np.empty((0, len(at)))
+    coordinates = Coordinates(tuple(classes.free.values()))
+    values, _ = coordinates.read(at)
+    orders = islice(permutations(range(classes.size)), 1, _MOST_ORDERS)
+    return np.array([coordinates.write(classes.moved(values, order)) for order in orders])
+
+
+def _one_variable(items: Items, group: Group) -> _Classes | None:
+    """Return the classes of the one discrete variable that has some alike."""
+    alike = classes_alike(items, group)
+    if len(alike) != 1 or any(isinstance(item, States) for item in items.values()):
+        return None
+    return _Classes(alike[0], items, group)
 
 
 def check_apart(lattice: Lattice, coordinates: Coordinates) -> None:
@@ -135,12 +164,12 @@ class _Classes:
         values, _ = coordinates.read(at)
         first, *others = range(self.size)
         orders = [[first, *others], [others[0], first, *others[1:]], [*others, first]]
-        moved = [self._moved(values, order) for order in orders]
+        moved = [self.moved(values, order) for order in orders]
         rest = Rest(group, values, inside, keeps=False)
         logs = rest.log_joints({name: np.array([m[name] for m in moved]) for name in values})
         return bool(np.ptp(logs) <= _ROUNDING * (1.0 + np.abs(logs[0])))
 
-    def _moved(self, values: Mapping[str, Array], order: Sequence[int]) -> dict[str, Array]:
+    def moved(self, values: Mapping[str, Array], order: Sequence[int]) -> dict[str, Array]:
         """Return the values with the classes in another order."""
         found = {}
         for name, array in values.items():

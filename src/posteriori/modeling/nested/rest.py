@@ -19,6 +19,7 @@ from posteriori.modeling.contract.engine import Block, Group, Planned, Result
 from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock
+from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateBlock, fits_conjugate
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock
 from posteriori.modeling.forms.fixing import (
     at_point,
@@ -28,6 +29,7 @@ from posteriori.modeling.forms.fixing import (
 )
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.nested.chain_points import ChainPoints
+from posteriori.modeling.nested.conjugate_points import ConjugatePoints
 from posteriori.modeling.nested.discrete_points import DiscretePoints
 from posteriori.modeling.nested.reweighting import reweighted
 from posteriori.numerics.types import Array
@@ -115,6 +117,15 @@ class Rest:
                 [self.log_joints({n: v[half] for n, v in values.items()}) for half in halves]
             )
         return np.where(np.isfinite(total), total, -np.inf)
+
+    def holds_at(self, values: Mapping[str, Array]) -> bool:
+        """Tell whether the plan, made at some values, is known to hold at all of these."""
+        return all(
+            solver.fits(values)
+            if isinstance(solver, ConjugatePoints)
+            else part.planned.kind.name == "discrete"
+            for part, solver in zip(self.parts, self.solvers, strict=True)
+        )
 
     def points(self, values: Mapping[str, Array]) -> Iterator[Point]:
         """Yield the results at points where the data are possible."""
@@ -219,12 +230,22 @@ class _Part(NamedTuple):
             states = self.planned.block()
             assert isinstance(states, DiscreteBlock)
             return _Kept(DiscretePoints(states, self.group, self.factors).solve, keeps)
-        solve: Callable[[Mapping[str, Array]], Result] = self.solve
         if self.planned.kind.name == "gaussian":
             group = self.planned.group._replace(bound=self.group.bound, factors=tuple(self.factors))
             rows = reweighted(group, self.planned.group, outside)
-            solve = solve if rows is None else rows.at
-        return _Kept(_one_by_one(solve), keeps)
+            if rows is not None:
+                return _Kept(_one_by_one(rows.at), keeps)
+        return self._conjugate() or _Kept(_one_by_one(self.solve), keeps)
+
+    def _conjugate(self) -> ConjugatePoints | None:
+        """Return the part as one variable with conjugate children, if it is that."""
+        group = self.planned.group
+        if not fits_conjugate(group).holds:
+            return None
+        block = ConjugateBlock(*group[:3])
+        if any(child.has_known_rows for child in block.children):
+            return None
+        return ConjugatePoints(block, self.group, self.factors)
 
 
 def _one_by_one(solve: Callable[[Mapping[str, Array]], Result]) -> _Solve:

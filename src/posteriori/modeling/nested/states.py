@@ -22,17 +22,43 @@ _LEFT = 1e-14
 
 
 class States(NamedTuple):
-    """A discrete unknown: every member takes one of ``values``."""
+    """A discrete unknown: every member takes one of ``values``.
+
+    Attributes
+    ----------
+    name : str
+    shape : tuple of int
+    values : array (K,)
+    possible : array (C, *shape) or None
+        The joint states of all members that the prior allows; None for all Kᴹ.
+    """
 
     name: str
     shape: tuple[int, ...]
     values: Array
+    possible: Array | None = None
 
     @property
     def combinations(self) -> float:
         """Number of joint states of all members; of thousands of members infinity."""
+        if self.possible is not None:
+            return float(len(self.possible))
         with np.errstate(over="ignore"):
             return float(np.float64(len(self.values)) ** np.prod(self.shape))
+
+    def typical(self, at: int) -> Array:
+        """Return one of the joint states."""
+        if self.possible is not None:
+            return np.asarray(self.possible[at])
+        return np.full(self.shape, self.values[at])
+
+    def joint(self) -> Iterator[Array]:
+        """Yield all joint states of the members."""
+        if self.possible is not None:
+            yield from self.possible
+            return
+        for chosen in product(self.values, repeat=int(np.prod(self.shape))):
+            yield np.array(chosen).reshape(self.shape)
 
 
 def as_states(factor: BoundFactor, shape: tuple[int, ...]) -> States | None:
@@ -55,11 +81,6 @@ def _is_known(factor: BoundFactor) -> bool:
 
 def joint_states(items: tuple[States, ...]) -> Iterator[dict[str, Any]]:
     """Yield the values of all variables in each joint state."""
-    members = [values for s in items for values in [s.values] * int(np.prod(s.shape))]
-    for chosen in product(*members):
-        found, start = {}, 0
-        for item in items:
-            stop = start + int(np.prod(item.shape))
-            found[item.name] = np.array(chosen[start:stop]).reshape(item.shape)
-            start = stop
-        yield found
+    names = [item.name for item in items]
+    for chosen in product(*(item.joint() for item in items)):
+        yield dict(zip(names, chosen, strict=True))

@@ -7,6 +7,7 @@ classes are a softmax of K − 1 coordinates and 0; densities are multiplied by 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -181,6 +182,10 @@ class Coordinates:
             total = total + log_jacobian
             start += item.size
         return values, total
+
+    def write(self, values: Mapping[str, Array]) -> Array:
+        """Return the coordinates (D,) of values of all variables."""
+        return np.concatenate([item.write(values[item.name]) for item in self.free])
 
     def starts(self) -> tuple[Array, Array]:
         """Return points from all over the prior (S, D), and the scale of each coordinate."""

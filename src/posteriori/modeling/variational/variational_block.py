@@ -160,6 +160,7 @@ def _solve(approximation: Approximation) -> tuple[Problem, Ascent]:
         pairs=approximation.structure.bilinears,
         systems=approximation.structure.systems,
         classes=classes,
+        named=approximation.structure.named,
         progress=options.progress,
     )
     return problem, ascent._replace(trace=(*before, *ascent.trace))

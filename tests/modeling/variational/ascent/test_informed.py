@@ -204,8 +204,9 @@ def test_a_class_without_data_is_as_likely_as_shared_beliefs_say() -> None:
 def test_classes_of_numbers_without_data_are_as_shared_beliefs_say(gap: bool) -> None:
     """The numbers themselves are near the average of both classes."""
     x = np.where(gap & (np.arange(7) == 1), NAN, LEFT_AND_RIGHT)
-    alone = classes_measured_twice().infer(x=x, y=TWICE)
-    post = classes_measured_twice().infer(x=with_gaps(x, "x", 4), y=with_gaps(TWICE, "y", 4))
+    alone = classes_measured_twice().infer(x=x, y=TWICE, tol=1e-9)
+    data = {"x": with_gaps(x, "x", 4), "y": with_gaps(TWICE, "y", 4)}
+    post = classes_measured_twice().infer(**data, tol=1e-9)
     assert_allclose(post["z"].probabilities[:7], alone["z"].probabilities, rtol=1e-5, atol=1e-15)
     expected = np.exp(post["pi"].mean_params[0])
     expected /= expected.sum()

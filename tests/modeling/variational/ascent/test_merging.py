@@ -21,7 +21,7 @@ from posteriori import (
 from posteriori.modeling import Chain, Input, Model
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.variational.ascent import coordinate_ascent as merging
-from posteriori.modeling.variational.nodes.discrete_node import merge_states
+from posteriori.modeling.variational.nodes.discrete_node import map_states
 from posteriori.modeling.variational.stream import streaming
 from tests.modeling.variational.models import variational
 
@@ -134,7 +134,8 @@ def test_merging_adds_along_every_label_of_the_states() -> None:
     """Pairs of successive states: both the state that is left and the state that is entered."""
     before, after, row = Axis("z", 3), Axis("z", 3), Axis("t", 2)
     values = np.random.default_rng(5).random((2, 3, 3))
-    merged = merge_states(Table(values, (row, before, after)), [before, after], 0, 2)
+    matrix = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    merged = map_states(Table(values, (row, before, after)), [before, after], matrix)
     codes = np.array([2, 1, 2])  # where each state goes
     expected = np.zeros((2, 3, 3))
     for i in range(3):

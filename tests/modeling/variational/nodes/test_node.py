@@ -79,7 +79,7 @@ def test_a_node_of_another_kind_takes_part_in_an_ascent() -> None:
         lambda node: node.second_moment("mu", 0),
         lambda node: node.transform("mu", 0, np.eye(1)),
         lambda node: node.overlaps("mu"),
-        lambda node: node.merge("mu", 0, 1),
+        lambda node: node.map_states("mu", np.eye(2)),
         lambda node: node.set_centre("mu", np.zeros(1)),
         lambda node: node.start_from("mu", 1.0, ()),
         lambda node: node.marginal("mu"),

@@ -132,26 +132,31 @@ class ConjugateBlock(Block):
 
     def learn(self, belief: Any, children: Sequence[Child]) -> tuple[Any, float]:
         """Update a belief, one member for each place, by some of the children."""
+        belief, log_evidences = self.learn_places(belief, children)
+        return belief, float(log_evidences.sum()) + sum(child.log_known for child in children)
+
+    def learn_places(self, belief: Any, children: Sequence[Child]) -> tuple[Any, Array]:
+        """Update a belief by rows that see it, and return the log evidence of each place, (P,)."""
         natural: list[Child] = []
         others: list[Child] = []
         for child in children:
             if len(child.values):
                 adds = issubclass(child.pair_class(type(belief)), NaturalPair)
                 (natural if adds else others).append(child)
-        belief, log_evidence = _add_increments(belief, natural)
+        belief, log_evidences = _add_increments(belief, natural)
         for child in others:
             belief, more = _merge_rows(belief, child)
-            log_evidence += more
-        return belief, log_evidence + sum(child.log_known for child in children)
+            log_evidences = log_evidences + more
+        return belief, log_evidences
 
 
 # -- updates ---------------------------------------------------------------------------------
 
 
-def _add_increments(belief: Any, children: Sequence[Child]) -> tuple[Any, float]:
+def _add_increments(belief: Any, children: Sequence[Child]) -> tuple[Any, Array]:
     """Add what all rows say to the natural parameters, place by place at once."""
     if not children:
-        return belief, 0.0
+        return belief, np.zeros(belief.batch_shape)
     one = take_members(belief, 0)
     (count,) = belief.batch_shape
     shapes = [np.shape(part)[1:] for part in belief.natural]
@@ -164,8 +169,7 @@ def _add_increments(belief: Any, children: Sequence[Child]) -> tuple[Any, float]
             total = sums if total is None else total.merge(sums)
     rule = type(pair)(belief, Conditional(child.family, plain_parameters(child)))
     posterior = rule.update(belief, total)
-    values = np.where(total.count > 0, rule.log_evidence(posterior, total), 0.0)
-    return posterior, float(values.sum())
+    return posterior, np.where(total.count > 0, rule.log_evidence(posterior, total), 0.0)
 
 
 def _chunks(child: Child, count: int) -> Iterator[Child]:
@@ -196,7 +200,7 @@ def _add_up(values: Array, index: Any, count: int) -> Array:
     return np.stack(columns, axis=-1).reshape(count, *values.shape[1:])
 
 
-def _merge_rows(belief: Any, child: Child) -> tuple[Any, float]:
+def _merge_rows(belief: Any, child: Child) -> tuple[Any, Array]:
     """Apply Bayes' rule to pairs whose statistics merge, but are not plain sums."""
     (count,) = belief.batch_shape
     pair = child.pair(take_members(belief, 0))
@@ -209,12 +213,13 @@ def _merge_rows(belief: Any, child: Child) -> tuple[Any, float]:
         statistics, places = merge_by_place(pair.summarize(child.values[None]), index)
     rule = type(pair)(take_members(belief, places), child.conditional)
     posterior = rule.update(rule.prior, statistics)
-    log_evidence = float(np.sum(rule.log_evidence(posterior, statistics)))
+    log_evidences = np.zeros(count)
+    log_evidences[places] = rule.log_evidence(posterior, statistics)
     parameters = {}
     for name in (name.rstrip("=") for name in type(belief)._shown):
         parameters[name] = np.array(getattr(belief, name))
         parameters[name][places] = getattr(posterior, name)
-    return type(belief)(**parameters), log_evidence
+    return type(belief)(**parameters), log_evidences
 
 
 def _check(pair: Pair, child: Child) -> None:

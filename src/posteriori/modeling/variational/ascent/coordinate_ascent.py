@@ -1,14 +1,16 @@
 """Coordinate ascent: update one node after another until the bound stands still.
 
-At its slow end an ascent is helped twice: it jumps where its last sweeps lead to (:class:`Jump`), and
-it merges classes that describe one cluster (:class:`Merger`). What ends lower is taken back, so the
-bound never falls.
+At its slow end an ascent is helped three times: it jumps where its last sweeps lead to
+(:class:`Jump`), it merges classes that describe one cluster (:class:`Merger`), and it gives classes
+that priors tell apart the names that fit them best (:class:`Renamer`). What ends lower is taken back,
+so the bound never falls.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,13 +28,16 @@ from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["Ascent", "Jump", "Merger", "ascend", "best_start", "rises_above", "sweep"]
+__all__ = ["Ascent", "Jump", "Merger", "Renamer", "ascend", "best_start", "rises_above", "sweep"]
 
 #: Passes over the shared nodes in a slow sweep of a model with products of unknowns.
 _PASSES = 4
 
 #: After so many sweeps that gain less than this, in nats, merges of classes are tried.
 _PATIENCE, _LITTLE = 10, 1.0
+
+#: Names of so many classes are tried in all orders, of more in those that exchange two.
+_ALL_ORDERS = 4
 
 #: Merges that are tried at a time, and the sweeps that each trial is given at most.
 _MERGES, _SWEEPS = 3, 10
@@ -76,6 +81,7 @@ def ascend(
     pairs: Sequence[Bilinear] = (),
     systems: Sequence[LinearSystem] = (),
     classes: Sequence[str] = (),
+    named: Sequence[str] = (),
     progress: bool | None = False,
 ) -> Ascent:
     """Repeat sweeps of the first start until the bound rises by less than ``tol`` nats.
@@ -89,6 +95,7 @@ def ascend(
     kept = problem.snapshot()
     try:
         jump, merger, passes = Jump(problem), Merger(problem, classes), 1
+        renamer = Renamer(problem, named)
         for i in range(1, max_iter + 1):
             bounds = sweep(problem, passes)
             for pair in pairs:
@@ -111,6 +118,9 @@ def ascend(
                 message = "stopped by the callback"
                 break
             if i < max_iter and (merger.is_due(rise) or rise < tol) and merger.raised(bound):
+                jump = Jump(problem)
+                continue
+            if i < max_iter and rise < tol and renamer.raised(bound):
                 jump = Jump(problem)
                 continue
             if rise < tol and jumped:  # perhaps a poor jump: a plain sweep decides
@@ -291,12 +301,64 @@ class Merger:
     def _is_kept(self, merge: _Merge, bound: float) -> bool:
         """Merge two classes and sweep; where that ends no higher, take it back."""
         kept = self.problem.snapshot()
-        self.problem.owner[merge.name].merge(*merge)
+        node = self.problem.owner[merge.name]
+        matrix = np.eye(len(node.overlaps(merge.name)))
+        matrix[merge.target, merge.source], matrix[merge.source, merge.source] = 1.0, 0.0
+        node.map_states(merge.name, matrix)
         if rises_above(bound, self.problem):
             return True
         restore(kept)
         self.problem.reduce()  # sums of the local nodes as they were
         return False
+
+
+# -- names -----------------------------------------------------------------------------------
+
+
+class Renamer:
+    """Gives classes that priors tell apart other names at the end of an ascent.
+
+    A start finds clusters, and names them at random. Where priors differ between classes, the ascent
+    cannot exchange two names by small steps: each order is tried, and the best one kept.
+
+    Parameters
+    ----------
+    problem : Problem
+    names : iterable of str
+        Indices of unknown parameters whose priors differ.
+    """
+
+    def __init__(self, problem: Problem, names: Iterable[str]) -> None:
+        self.problem = problem
+        self.names = list(names)
+
+    def raised(self, bound: float) -> bool:
+        """Take the order of classes that ends highest, if it is above a bound; else change nothing."""
+        best, found = bound, self.problem.snapshot()
+        for name in self.names:
+            kept = self.problem.snapshot()
+            node = self.problem.owner[name]
+            for order in _orders(len(node.overlaps(name))):
+                node.map_states(name, np.eye(len(order))[order])
+                if rises_above(best, self.problem):
+                    best, found = float(sweep(self.problem)[0]), self.problem.snapshot()
+                restore(kept)
+        restore(found)
+        self.problem.reduce()  # sums of the local nodes as they were, or as they are now
+        return best > bound
+
+
+def _orders(size: int) -> list[list[int]]:
+    """Return orders of classes: all others than the present one, or all that exchange two."""
+    first = list(range(size))
+    if size <= _ALL_ORDERS:
+        return [list(order) for order in permutations(first)][1:]
+    found = []
+    for i, j in combinations(first, 2):
+        order = list(first)
+        order[i], order[j] = j, i
+        found.append(order)
+    return found
 
 
 def rises_above(bound: float, problem: Problem) -> bool:

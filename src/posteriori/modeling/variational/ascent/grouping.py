@@ -14,6 +14,7 @@ from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Access, Axis, Switch
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.ascent.linear_systems import LinearSystem, find_systems
+from posteriori.modeling.variational.ascent.told_apart import told_apart
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.nodes.normal_node import batch_axes, longest_vector
 from posteriori.modeling.variational.nodes.sparse_numbers import SparseNumbers
@@ -50,6 +51,8 @@ class Structure(NamedTuple):
         The groups on that plate.
     exchangeable : dict
         Variables whose parts could change places: "classes" or "factors".
+    named : tuple of str
+        Indices of unknown parameters whose priors are not the same for all classes.
     bilinears : tuple of Bilinear
     systems : tuple of LinearSystem
         Chains whose states are turned with their transition and all that multiplies them.
@@ -59,6 +62,7 @@ class Structure(NamedTuple):
     plate: Axis | None
     local: tuple[tuple[str, ...], ...]
     exchangeable: dict[str, str]
+    named: tuple[str, ...]
     bilinears: tuple[Bilinear, ...]
     systems: tuple[LinearSystem, ...]
 
@@ -90,11 +94,15 @@ def find_structure(
     systems = find_systems(factors, bound)
     states = {system.states for system in systems}
     bilinears = _find_bilinears(factors, bound)
+    exchangeable = _exchangeable_variables(bound, factors)
     return Structure(
         tuple(groups),
         plate,
         tuple(local),
-        _exchangeable_variables(bound, factors),
+        exchangeable,
+        tuple(
+            n for n, kind in exchangeable.items() if kind == "classes" and told_apart(n, factors)
+        ),
         tuple(pair for pair in bilinears if states.isdisjoint((pair.scores, pair.loadings))),
         tuple(systems),
     )

@@ -42,7 +42,7 @@ from posteriori.modeling.variational.nodes.table_block import (
 )
 from posteriori.numerics.types import Array
 
-__all__ = ["DiscreteNode", "merge_states", "soft_states"]
+__all__ = ["DiscreteNode", "map_states", "soft_states"]
 
 #: Weight that a start at given states leaves to the other ones.
 _SOFT = 0.1
@@ -291,17 +291,12 @@ class DiscreteNode(Node):
         p = self._probabilities[name].values[0].reshape(-1, self.sizes[name])
         return p.T @ p
 
-    def merge(self, name: str, source: int, target: int) -> None:
-        """Let a state of a variable have the probability of another one."""
-        merged = merge_states(self._probabilities[name], [self.states[name]], source, target)
-        self._probabilities = {**self._probabilities, name: merged}
+    def map_states(self, name: str, matrix: Array) -> None:
+        """Let the probabilities p of a variable's states be M p."""
+        mapped = map_states(self._probabilities[name], [self.states[name]], matrix)
+        self._probabilities = {**self._probabilities, name: mapped}
         self._pairs = [
-            (
-                scope,
-                merge_states(
-                    t, [s.state for s in scope.switches if s.name == name], source, target
-                ),
-            )
+            (scope, map_states(t, [s.state for s in scope.switches if s.name == name], matrix))
             for scope, t in self._pairs
         ]
 
@@ -423,12 +418,11 @@ def soft_states(codes: Array, size: int) -> Array:
     return (1.0 - _SOFT) * (codes[..., None] == np.arange(size)) + _SOFT / size
 
 
-def merge_states(table: Table, states: Sequence[Axis], source: int, target: int) -> Table:
-    """Add what a table has at one state to what it has at another, along each of some labels."""
-    values = np.array(table.values)
+def map_states(table: Table, states: Sequence[Axis], matrix: Array) -> Table:
+    """Multiply a table by a matrix (K, K) along each of some labels."""
+    values = table.values
     for axis in states:
         if axis in table.axes:
-            along = np.moveaxis(values, table.axes.index(axis), 0)
-            along[target] += along[source]
-            along[source] = 0.0
+            at = table.axes.index(axis)
+            values = np.moveaxis(np.tensordot(matrix, values, axes=(1, at)), 0, at)
     return Table(values, table.axes)

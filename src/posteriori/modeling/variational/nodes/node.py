@@ -162,9 +162,9 @@ class Node(NodeAnswers, ABC):
         """Return Σ q(a) q(b) over all members of a variable, (K, K), in the first start."""
         raise self.cannot("tell how far states overlap")
 
-    def merge(self, name: str, source: int, target: int) -> None:
-        """Let a state of a variable have the probability of another one."""
-        raise self.cannot("merge states")
+    def map_states(self, name: str, matrix: Array) -> None:
+        """Let the probabilities p of a variable's states be M p: merged, or with other names."""
+        raise self.cannot("map states")
 
 
 def _copied(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -99,8 +99,8 @@ class PointNode(Node):
     def overlaps(self, name: str) -> Array:
         return self.node.overlaps(name)
 
-    def merge(self, name: str, source: int, target: int) -> None:
-        self.node.merge(name, source, target)
+    def map_states(self, name: str, matrix: Array) -> None:
+        self.node.map_states(name, matrix)
 
     def marginal(self, name: str) -> Any:
         """Return the point."""

@@ -13,7 +13,7 @@ from posteriori.modeling.binding.labelled import Axis, Table, labels_of
 from posteriori.modeling.variational.ascent.problem import Entry, Problem, Snapshot, restore
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.planned_products import contract_tables
-from posteriori.modeling.variational.nodes.discrete_node import merge_states
+from posteriori.modeling.variational.nodes.discrete_node import map_states
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.modeling.variational.stream.plate_sums import Sums, add_sums, turn
@@ -163,12 +163,12 @@ class StreamedNode(Node):
             total = total + part.node.overlaps(name)
         return total
 
-    def merge(self, name: str, source: int, target: int) -> None:
-        """Let a state of a discrete variable have the rows of another one, in all sums."""
+    def map_states(self, name: str, matrix: Array) -> None:
+        """Let the rows of the states of a discrete variable be those of others, in all sums."""
         sums = dict(self.sums)
         for term in self.stream.terms:
             states = [a.state for a in term.sum.accesses if a.name == name]
-            sums[term.sum.key] = merge_states(sums[term.sum.key], states, source, target)
+            sums[term.sum.key] = map_states(sums[term.sum.key], states, matrix)
         self.sums = sums
 
     # -- all rows ----------------------------------------------------------------------------
