@@ -264,8 +264,8 @@ class NestedResult(Result):
         point = self._point(int(np.argmax(self.weights)))
         best: dict[str, Any] = {}
         for name, values in point.values.items():
-            labels = self._labels(name) if name in self.block.outside.names else None
-            best[name] = _in_words(values, labels)[()]
+            is_state = name in self.branches[0].states
+            best[name] = (_in_words(values, self._labels(name)) if is_state else values)[()]
         for result in point.results:
             best |= result.most_likely()
         return {name: best[name] for name in self.names}
@@ -357,7 +357,6 @@ def _same_length(nodes: Array, heights: Array) -> tuple[Array, Array]:
 
 
 def _in_words(values: Array, labels: Any) -> Any:
-    """Return states as labels where they have names."""
-    if labels is None:
-        return values
-    return np.asarray(labels)[values.astype(np.intp)]
+    """Return states as labels where they have names, as whole numbers where they have none."""
+    codes = values.astype(np.intp)
+    return codes if labels is None else np.asarray(labels)[codes]
