@@ -123,7 +123,7 @@ def _filled(x: Array, chains: int, rng: np.random.Generator) -> Sequence[Array]:
         return [x] * chains
     seed = int(rng.integers(2**31))
     mixture = BayesianGaussianMixture(_FILLING, tol=1e-2, random_state=seed).fit(x)
-    return list(mixture.impute(x, draws=chains, random_state=rng))
+    return list(mixture.impute(x, draws=chains, rng=rng))
 
 
 def _class_priors(places: Mapping[str, Any], x: Array) -> list[dict[str, Any]]:
