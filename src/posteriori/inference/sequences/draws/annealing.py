@@ -175,7 +175,7 @@ class Base(NamedTuple):
         logs = tuple(log for log, _ in learned)
         bonus = view.bonus + sum(one for _, one in learned)
         scores = paths.rows.clamp(view.scores)
-        found = filter_states(*logs, scores, lengths=paths.rows.lengths)
+        found = filter_states(logs[0], logs[1], scores, lengths=paths.rows.lengths)
         total = float(found.log_evidence.sum())
         rest = total, 0.0, total + bonus + view.constant, view.constant
         base = cls(paths, emission, counts, shares, (*counts, *emitted), logs, scores, *rest)
