@@ -9,7 +9,7 @@ from click.testing import Result
 from tests.analysis.groups.grouped_tables import blobs, mixed
 from typer.testing import CliRunner
 
-from posteriori.analysis.groups import number_search
+from posteriori.analysis.groups import found_groups
 from posteriori.cli import app
 
 
@@ -92,7 +92,7 @@ def test_nothing_is_written_after_an_interrupt(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(number_search, "_fit", interrupt)
+    monkeypatch.setattr(found_groups, "_fit", interrupt)
     written = [tmp_path / name for name in ("g.html", "l.csv", "m.po")]
     places = zip(("--html", "--out", "--save"), written, strict=True)
     done = run("cluster", clouds, *(part for pair in places for part in pair))
