@@ -307,7 +307,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
             return belief, belief
         try:
             return belief, move_to_mean(belief, density_of, mode)
-        except np.linalg.LinAlgError:  # columns of such sizes that no bend but the mode's is definite
+        except np.linalg.LinAlgError:  # only the bend at the mode is definite
             return belief, belief
 
     def _settled(self, belief: WeightBelief) -> bool:
