@@ -306,7 +306,10 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         effective = len(precision) - float(precision @ np.diagonal(belief.cov))
         if effective <= _SKEWED * rows.counts.sum():
             return belief, belief
-        return belief, move_to_mean(belief, density_of, mode)
+        try:
+            return belief, move_to_mean(belief, density_of, mode)
+        except np.linalg.LinAlgError:  # only the bend at the mode is definite
+            return belief, belief
 
     def _settled(self, belief: WeightBelief) -> bool:
         """Tell whether the answer can be used: any bound that was raised, EP near its fixed point."""
