@@ -14,7 +14,6 @@ from posteriori.regression import BayesianLinearRegression, PoissonRegression
 from posteriori.sequence import (
     AutoregressiveSeries,
     CountSeries,
-    HiddenMarkovModel,
     LinearDynamicalSystem,
     MarkovModel,
     StructuralSeries,
@@ -22,8 +21,6 @@ from posteriori.sequence import (
 from posteriori.tree import BayesianTreeRegressor
 from tests.estimators.test_contract import IDS, ROWS, rows_of
 
-#: Draws from its posterior by the recursions of chains: tests/sequence.
-ELSEWHERE = (HiddenMarkovModel,)
 SERIES = np.cumsum(np.random.default_rng(0).normal(size=30))
 GAPPY = SERIES.copy()
 GAPPY[[7, 20]] = np.nan
@@ -57,7 +54,7 @@ def check(model):
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_approximate_posteriors_tell_how_far_to_trust_them(row):
-    if HasEvidence in row.offered and not isinstance(row.model, ELSEWHERE):
+    if HasEvidence in row.offered:
         check(clone(row.model).fit(*rows_of(row.targets)))
 
 
