@@ -20,12 +20,16 @@ from posteriori.modeling.binding.labelled import count_of
 from posteriori.modeling.forms.averages import average_first
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.augmentation.gibbs_sampling import (
+    FORGOTTEN,
+    Walks,
+    sample_by_gibbs,
+)
 from posteriori.modeling.variational.augmentation.namings import (
     Namings,
     count_namings,
     find_alike,
 )
-from posteriori.modeling.variational.augmentation.wandering import FORGOTTEN, Walks, wander
 from posteriori.modeling.variational.densities.monomials import axes_of
 from posteriori.modeling.variational.nodes.state_chain import chained_names
 from posteriori.numerics.types import Array
@@ -73,7 +77,7 @@ def _cells(approximation: Approximation) -> int:
 
 def correct(approximation: Approximation, fitted: Problem) -> Correction | None:
     """Draw from the exact posterior near the fitted beliefs; None where that cannot be done."""
-    if fitted.streamed is not None or not all(node.can_wander for node in fitted.nodes):
+    if fitted.streamed is not None or not all(node.can_be_drawn for node in fitted.nodes):
         return None
     namings = _find_namings(approximation, fitted)
     if namings is None:
@@ -81,7 +85,9 @@ def correct(approximation: Approximation, fitted: Problem) -> Correction | None:
     walks = int(np.clip(_NUMBERS / _cells(approximation), _FEWEST_WALKS, _MOST_WALKS))
     try:
         with np.errstate(all="ignore"):
-            found = wander(approximation, fitted, namings, walks, np.random.default_rng(_SEED))
+            found = sample_by_gibbs(
+                approximation, fitted, namings, walks, np.random.default_rng(_SEED)
+            )
     except (ValueError, np.linalg.LinAlgError):
         return None
     return Correction(approximation, found)

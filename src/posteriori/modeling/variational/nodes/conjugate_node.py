@@ -36,7 +36,7 @@ class ConjugateNode(Node):
 
     kind = "conjugate"
     form = "statistics"
-    moves_freely = follows_means = can_wander = True
+    moves_freely = follows_means = can_be_drawn = True
 
     def __init__(self, name: str, family: Any, layout: Layout, restart: Axis) -> None:
         self.names = (name,)
@@ -177,7 +177,7 @@ class ConjugateNode(Node):
     def conditional(self, name: str) -> Any:
         return self.belief
 
-    def wander(self, rng: np.random.Generator) -> dict[str, Array]:
+    def draw_given_others(self, rng: np.random.Generator) -> dict[str, Array]:
         drawn = np.asarray(self.belief.sample(rng=rng))
         self._set(self.belief, self.family.sufficient(drawn))
         return {self.names[0]: drawn}

@@ -333,11 +333,11 @@ class DiscreteNode(Node):
             self.set_centre(name, np.broadcast_to(p, (self.restart.size, *p.shape[1:])))
 
     @property
-    def can_wander(self) -> bool:  # type: ignore[override]
+    def can_be_drawn(self) -> bool:  # type: ignore[override]
         """Whether members do not meet: others are solved one start after another, which takes long."""
         return not self.is_joined
 
-    def wander(self, rng: np.random.Generator) -> dict[str, Array]:
+    def draw_given_others(self, rng: np.random.Generator) -> dict[str, Array]:
         codes = {name: draw_states(self.centre(name), 1, rng)[0] for name in self.names}
         for name, drawn in codes.items():
             self.set_centre(name, np.equal.outer(drawn, np.arange(self.sizes[name])).astype(float))

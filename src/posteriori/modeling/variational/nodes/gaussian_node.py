@@ -42,7 +42,7 @@ class GaussianNode(NormalNode):
     """
 
     kind = "normal"
-    moves_freely = can_turn = can_wander = True
+    moves_freely = can_turn = can_be_drawn = True
 
     def __init__(
         self,
@@ -344,7 +344,7 @@ class GaussianNode(NormalNode):
         full = (self.restart.size, *node.mean.shape[1:])
         self.set(np.broadcast_to(node.mean[:1], full), node.cov[:1])
 
-    def wander(self, rng: np.random.Generator) -> dict[str, Array]:
+    def draw_given_others(self, rng: np.random.Generator) -> dict[str, Array]:
         root = np.linalg.cholesky(self.cov)
         noise = rng.standard_normal((*self.mean.shape, 1))
         drawn = self.mean + np.matmul(root, noise)[..., 0]

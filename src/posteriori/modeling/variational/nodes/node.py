@@ -37,13 +37,13 @@ class Node(NodeAnswers, ABC):
         Whether all its vectors along an axis can be multiplied by a matrix.
     follows_means, comes_last : bool
         Whether it is updated after those that are measured, or after all on the data's plate.
-    can_wander : bool
+    can_be_drawn : bool
         Whether it can move to a draw of its belief, another one in each start.
     """
 
     form: str
     restart: Axis
-    moves_freely = can_turn = follows_means = comes_last = can_wander = False
+    moves_freely = can_turn = follows_means = comes_last = can_be_drawn = False
 
     @abstractmethod
     def expect(self, accesses: Sequence[Any]) -> Expectation:
@@ -124,9 +124,9 @@ class Node(NodeAnswers, ABC):
         """Return the belief about a variable in every start, a batch over starts and its own axes."""
         raise self.cannot("be told for every start")
 
-    def wander(self, rng: np.random.Generator) -> dict[str, Array]:
+    def draw_given_others(self, rng: np.random.Generator) -> dict[str, Array]:
         """Move to a draw of the belief, and return it: numbers or codes (starts, *shape) by name."""
-        raise self.cannot("wander")
+        raise self.cannot("draw_given_others")
 
     # -- steps ---------------------------------------------------------------------------------
 

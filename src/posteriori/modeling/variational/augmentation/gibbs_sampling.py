@@ -27,7 +27,7 @@ from posteriori.modeling.variational.augmentation.namings import Namings
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array
 
-__all__ = ["FORGOTTEN", "Walks", "wander"]
+__all__ = ["FORGOTTEN", "Walks", "sample_by_gibbs"]
 
 #: Sweeps of the first part, and how often their number is doubled at most.
 _SWEEPS, _DOUBLINGS = 32, 4
@@ -65,7 +65,7 @@ class Walks(NamedTuple):
         return int(some.shape[0] * some.shape[1])
 
 
-def wander(
+def sample_by_gibbs(
     approximation: Approximation,
     fitted: Problem,
     namings: Mapping[str, Namings],
@@ -111,7 +111,7 @@ class _Walk:
     def _begin(self, node: Node) -> None:
         """Draw from the fitted belief; where another naming agrees better, the best states stand in."""
         best = {name: node.centre(name) for name in node.names if name in self.namings}
-        drawn = node.wander(self.rng)
+        drawn = node.draw_given_others(self.rng)
         for name, p in best.items():
             assert p is not None
             kept = self.namings[name].are_kept(drawn[name])
@@ -148,7 +148,7 @@ class _Walk:
         if conditionals is not None:
             for name in node.names:
                 conditionals.setdefault(name, []).append(node.conditional(name))
-        drawn = node.wander(self.rng)
+        drawn = node.draw_given_others(self.rng)
         for name, old in before.items():
             kept = self.namings[name].are_kept(drawn[name])
             refused[name].append(1.0 - float(kept.mean()))
