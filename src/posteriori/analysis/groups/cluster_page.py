@@ -53,10 +53,10 @@ _TRAITS, _GROUPS, _BETWEEN, _TOLD = 10, 10, 15, 4
 _BY_DRAWS = (
     "A group is a summit of the density of the rows, with fewer rows between it and all others. Partitions of the "
     "rows into components (normal ones, or classes in which columns are independent) were drawn from their "
-    "posterior, their number unknown; components are joined into one group where the density does not fall "
-    "between them to less than a part of the lower summit, from 0.3 to 0.75 as it may be seen. The "
-    "probability of a number of groups is its share among the draws. Columns of codes have no summits: in a table "
-    "without numbers every class is a group."
+    "posterior, their number unknown. Components are joined into one group unless the density between them falls "
+    "below a part of the lower summit. What part makes a gap is a matter of taste: it differs from draw to draw, from "
+    "0.3 to 0.75. The probability of a number of groups is its share among the draws. Columns of codes have no "
+    "summits: in a table without numbers every class is a group."
 )
 _BY_BOUNDS = (
     "The evidence is the log probability of the table under a mixture with so many components, their "
