@@ -89,7 +89,7 @@ def test_rounding_of_a_constant_is_not_a_column(constant):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("size", [1e200, 1e-200, 1e8])
+@pytest.mark.parametrize("size", [1e140, 1e-140, 1e8])
 def test_huge_and_tiny_columns_change_nothing_but_their_weights(mode, size):
     X, y, _ = problem(n=30)
     scale = np.array([size, 1.0, 1.0 / size])

@@ -132,7 +132,7 @@ def _threads(data):
 
 @only_copies
 def test_copies_share_the_processors(monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(workers, "processor_count", lambda: 4)
     with in_processes(None, 2) as (submit, _):
         assert submit(_threads).result(60) == ("2", {1})
 

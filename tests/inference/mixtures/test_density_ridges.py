@@ -5,13 +5,13 @@ import pytest
 from scipy.ndimage import label
 from scipy.stats import multivariate_normal
 
-from posteriori.inference.mixtures.density_ridges import (
+from posteriori.inference.mixtures.summits.density_ridges import (
     MixtureParts,
     Ridges,
     find_ridges,
     join_over_dips,
 )
-from posteriori.inference.mixtures.row_valleys import seen_ridges
+from posteriori.inference.mixtures.summits.row_valleys import seen_ridges
 
 COVS = [
     (np.eye(2), np.eye(2)),

@@ -160,7 +160,7 @@ def fit_series(problem: ForecastProblem, candidate: Candidate, known: int) -> An
     model, rows = candidate.make(), problem.rows
     if candidate.encoding == "seasons":
         model.seasons = problem.periods
-    if hasattr(model, "draws"):
+    if "draws" in vars(model):
         model.draws = problem.draws if known == len(rows.y) else FEW_DRAWS
     part = slice(0, known)
     time = None if rows.clock.regular else rows.positions[part]

@@ -14,10 +14,10 @@ from posteriori.inference.classes.column_checks import places_of
 from posteriori.inference.mixtures.columns.class_model import class_model
 from posteriori.inference.mixtures.columns.class_partitions import class_clusters
 from posteriori.inference.mixtures.columns.partition_classes import draw_classes
-from posteriori.inference.mixtures.density_ridges import MixtureParts
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
 from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_parts, join_parts
 from posteriori.inference.mixtures.partitions.parameter_draws import normals_given_partitions
+from posteriori.inference.mixtures.summits.density_ridges import MixtureParts
 from posteriori.inference.mixtures.wishart_priors import default_prior, table_spread
 from posteriori.mixture.latent_classes import LatentClasses
 from posteriori.mixture.normal.bayesian_gaussian_mixture import BayesianGaussianMixture

@@ -50,6 +50,7 @@ class ClusterModel(ColumnReader):
     purpose: ClassVar[str] = "tells clusters by"
     told: ClassVar[str] = "clusters"
     own = ("order", "members")
+    own_later = ("members",)
     fact_types = {**COMMON_FACTS, "clusters": (int,), "kind": (str,), "log_evidence": (float,)}
 
     name: str

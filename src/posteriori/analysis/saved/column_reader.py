@@ -59,11 +59,14 @@ class ColumnReader(ABC):
         What else is worth knowing.
     own : tuple of str
         Names of further fields, which files hold as well.
+    own_later : tuple of str
+        Those of them that files of earlier versions lack.
     fact_types : mapping of tuple of type
         Of facts, by name; others are numbers.
     """
 
     own: ClassVar[tuple[str, ...]] = ()
+    own_later: ClassVar[tuple[str, ...]] = ()
     fact_types: ClassVar[Mapping[str, tuple[type, ...]]] = COMMON_FACTS
 
     name: str

@@ -96,7 +96,8 @@ def _read_content(content: dict[str, Any]) -> tuple[ColumnReader, Any, Any]:
     if strange:
         raise ValueError(f"it holds {sorted(strange)[0]!r}, which models of its kind have not")
     common = {"name": content["name"], "pipeline": content["pipeline"], "facts": content["facts"]}
-    own = {name: _read_own(content[name]) for name in made.own if name in content}
+    held = (name for name in made.own if name in content or name not in made.own_later)
+    own = {name: _read_own(content[name]) for name in held}
     model: ColumnReader = made(columns=columns, **common, **own)
     model.require_sound()
     return model, content["trial"], content["answers"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,13 @@ __all__ = ["SCHEMA", "as_data", "plain_value"]
 
 #: Raised when a name changes or goes; names that are added leave it as it is.
 SCHEMA = 1
+
+
+@runtime_checkable
+class _Record(Protocol):
+    """A named tuple."""
+
+    def _asdict(self) -> dict[str, Any]: ...
 
 
 def as_data(task: str, found: TaskResult) -> dict[str, Any]:
@@ -44,7 +51,7 @@ def plain_value(value: Any) -> Any:
         return [plain_value(row) for row in value.to_dict("records")]
     if isinstance(value, Mapping):
         return {str(name): plain_value(entry) for name, entry in value.items()}
-    if hasattr(value, "_asdict"):
+    if isinstance(value, tuple) and isinstance(value, _Record):
         return plain_value(value._asdict())
     if isinstance(value, np.ndarray | list | tuple):
         return [plain_value(entry) for entry in value]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.inference.mixtures.density_ridges import MixtureParts
 from posteriori.inference.mixtures.partitions.parameter_draws import count_members, sum_members
+from posteriori.inference.mixtures.summits.density_ridges import MixtureParts
 from posteriori.numerics.types import Array
 
 __all__ = ["draw_classes"]

@@ -20,7 +20,7 @@ from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.types import Array
 
 __all__ = [
-    "NormalDraws",
+    "PartitionNormals",
     "count_members",
     "draw_normals",
     "normals_given_partitions",
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-class NormalDraws(NamedTuple):
+class PartitionNormals(NamedTuple):
     """Mixtures of normals, one for each drawn partition.
 
     Attributes
@@ -49,7 +49,7 @@ def draw_normals(
     concentration: float,
     components: int,
     rng: np.random.Generator,
-) -> NormalDraws:
+) -> PartitionNormals:
     """Draw the parameters of K components given drawn partitions.
 
     Parameters
@@ -85,7 +85,7 @@ def draw_normals(
     drawn: Any = beliefs.sample(rng=rng)
     white = triangular_inverse(np.linalg.cholesky(drawn.precision))
     covs = np.swapaxes(white, -1, -2) @ white
-    return NormalDraws(shares / shares.sum(axis=1, keepdims=True), drawn.mean, covs)
+    return PartitionNormals(shares / shares.sum(axis=1, keepdims=True), drawn.mean, covs)
 
 
 def normals_given_partitions(

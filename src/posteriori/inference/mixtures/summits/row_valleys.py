@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.inference.mixtures.density_ridges import MixtureParts, Ridges, find_ridges
+from posteriori.inference.mixtures.summits.density_ridges import MixtureParts, Ridges, find_ridges
 from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.types import Array
 
