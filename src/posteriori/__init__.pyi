@@ -31,7 +31,12 @@ from posteriori import (
     tables as tables,
     tree as tree,
 )
-from posteriori.analysis import analyze as analyze, forecast as forecast, segment as segment
+from posteriori.analysis import (
+    analyze as analyze,
+    cluster as cluster,
+    forecast as forecast,
+    segment as segment,
+)
 from posteriori.distributions import (
     Bernoulli as Bernoulli,
     Beta as Beta,

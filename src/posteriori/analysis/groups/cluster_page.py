@@ -231,7 +231,7 @@ def clustering_code(found: Clustering, loading: str = "") -> str:
     options += [f"drop={dropped!r}"] if dropped else []
     options += [f"seed={found.seed}"]
     return (
-        "from posteriori.analysis import cluster\n"
+        "from posteriori import cluster\n"
         f"{loading or '# table: the data that were grouped'}\n\n"
         f"found = cluster(table, {', '.join(options)})\n"
         "found.labels, found.probabilities  # of each row\n"
