@@ -169,6 +169,13 @@ def test_random_numbers_are_asked_for_in_one_way():
     assert not wrong
 
 
+def test_one_name_means_one_thing_in_all_rooms():
+    homes: dict[str, set[int]] = {}
+    for name, thing in public_objects():
+        homes.setdefault(name.rpartition(".")[2], set()).add(id(thing))
+    assert not [name for name, things in homes.items() if len(things) > 1]
+
+
 def test_version_is_that_of_the_installed_distribution():
     from importlib.metadata import version
 

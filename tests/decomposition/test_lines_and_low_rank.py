@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from posteriori.decomposition import (
     PCA,
-    Line,
+    FittedLine,
     covariance_report,
     fit_line,
     low_rank,
@@ -52,7 +52,7 @@ def test_lengths_take_orthogonal_points_for_one():
 @settings(deadline=None)
 @pytest.mark.topic("001/2.6", "001/2.7")
 def test_the_projection_is_the_nearest_point_of_the_line(offset, direction, x, other):
-    line = Line(offset, direction)
+    line = FittedLine(offset, direction)
     assert np.linalg.norm(line.direction) == pytest.approx(1.0)
     residual = x - line.project(x)
     assert abs(residual @ line.direction) < 1e-10
@@ -74,7 +74,7 @@ def test_the_best_line_goes_through_the_mean_along_the_first_eigenvector():
     centred = POINTS - POINTS.mean(axis=0)
     for angle in np.linspace(0.0, np.pi, 50):
         b = np.array([np.cos(angle), np.sin(angle)])
-        here = np.mean(Line(POINTS.mean(axis=0), b).distance(POINTS) ** 2)
+        here = np.mean(FittedLine(POINTS.mean(axis=0), b).distance(POINTS) ** 2)
         assert here == pytest.approx(np.mean(np.sum(centred**2, axis=1)) - b @ cov @ b)
         assert here >= loss - 1e-12
 
@@ -162,9 +162,9 @@ def test_parameters_of_components_before_a_discriminant():
 
 def test_what_is_no_line_is_refused():
     with pytest.raises(ValueError, match="direction must be a vector other than 0"):
-        Line([0.0, 0.0], [0.0, 0.0])
+        FittedLine([0.0, 0.0], [0.0, 0.0])
     with pytest.raises(ValueError, match="as many entries"):
-        Line([0.0], [1.0, 0.0])
+        FittedLine([0.0], [1.0, 0.0])
     with pytest.raises(ValueError, match="all points are equal"):
         fit_line(np.ones((4, 2)))
     with pytest.raises(ValueError, match="k must be between 1"):

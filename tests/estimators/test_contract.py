@@ -331,7 +331,7 @@ def test_every_capability_is_asked_about():
     }
     arguments = {c.Accounts, c.Classifies, c.Estimator, c.HasBestTree, c.HasComponents}
     arguments |= {c.FillsGaps, c.HasPosterior, c.HasSteps}  # gaps: tests/analysis/densities
-    arguments |= {c.NamesColumns, c.PreparesBlocks, c.Result, c.StatesLogProbabilities}
+    arguments |= {c.NamesColumns, c.PreparesBlocks, c.ComparableResult, c.StatesLogProbabilities}
     arguments |= {c.ChecksItself}  # of approximations: tests/estimators/test_reliability.py
     arguments |= {c.TellsBends}  # of a basis: tests/regression/bayesian/test_columns_apart.py
     assert protocols == {*ASKED, *arguments}

@@ -6,7 +6,7 @@ from posteriori.decision.bayes_errors import (
 )
 from posteriori.decision.calibration import (
     Confusion as Confusion,
-    Reliability as Reliability,
+    ReliabilityCurve as ReliabilityCurve,
     confusion as confusion,
     proper_scores as proper_scores,
     reliability as reliability,

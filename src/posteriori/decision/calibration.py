@@ -19,7 +19,7 @@ from posteriori.distributions.numbers.beta import Beta
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import probability_vector
 
-__all__ = ["Confusion", "Reliability", "confusion", "proper_scores", "reliability"]
+__all__ = ["Confusion", "ReliabilityCurve", "confusion", "proper_scores", "reliability"]
 
 
 class Confusion(NamedTuple):
@@ -39,7 +39,7 @@ class Confusion(NamedTuple):
     accuracy: float
 
 
-class Reliability(NamedTuple):
+class ReliabilityCurve(NamedTuple):
     """A reliability curve.
 
     Attributes
@@ -126,7 +126,7 @@ def reliability(
     labels: Sequence[Any] | None = None,
     *,
     n_bins: int = 10,
-) -> Reliability:
+) -> ReliabilityCurve:
     """Return how often a class occurs where it is given a probability.
 
     Parameters
@@ -158,7 +158,7 @@ def reliability(
     counts = np.bincount(bins, minlength=n_bins)
     counts = counts[counts > 0]
     error = float(counts @ np.abs(observed - predicted)) / len(bins)
-    return Reliability(predicted, observed, counts, error)
+    return ReliabilityCurve(predicted, observed, counts, error)
 
 
 def _check(y: Any, probabilities: Any, labels: Any) -> tuple[Array, list[Any], Any]:

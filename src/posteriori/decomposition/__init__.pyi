@@ -9,7 +9,7 @@ from posteriori.decomposition.covariance_diagnosis import (
 )
 from posteriori.decomposition.factor_analysis import FactorAnalysis as FactorAnalysis
 from posteriori.decomposition.fitted_lines import (
-    Line as Line,
+    FittedLine as FittedLine,
     fit_line as fit_line,
     residual_projector as residual_projector,
 )

@@ -14,10 +14,10 @@ from posteriori.decomposition.spectra import row_spectrum
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import real
 
-__all__ = ["Line", "fit_line", "residual_projector"]
+__all__ = ["FittedLine", "fit_line", "residual_projector"]
 
 
-class Line:
+class FittedLine:
     """A line through ``offset`` along ``direction``.
 
     Parameters
@@ -29,7 +29,7 @@ class Line:
 
     Examples
     --------
-    >>> line = Line([0.0, 1.0], [3.0, 4.0])
+    >>> line = FittedLine([0.0, 1.0], [3.0, 4.0])
     >>> line.coordinate([3.0, 5.0]), line.project([4.0, 4.25]), line.distance([4.0, 4.25])
     (np.float64(5.0), array([3., 5.]), np.float64(1.25))
     """
@@ -60,10 +60,10 @@ class Line:
         return np.linalg.norm(np.asarray(points, dtype=np.float64) - self.project(points), axis=-1)
 
     def __repr__(self) -> str:
-        return f"Line({self.offset.tolist()}, {self.direction.tolist()})"
+        return f"FittedLine({self.offset.tolist()}, {self.direction.tolist()})"
 
 
-def fit_line(X: ArrayLike) -> Line:
+def fit_line(X: ArrayLike) -> FittedLine:
     """Return the line of least squared distances: through the mean, along the first component.
 
     Parameters
@@ -81,7 +81,7 @@ def fit_line(X: ArrayLike) -> Line:
     found = row_spectrum(x, mean, gram=False)
     if found.rank(mean) == 0:
         raise ValueError("all points are equal: a line needs two that differ")
-    return Line(mean, found.vectors[0])
+    return FittedLine(mean, found.vectors[0])
 
 
 def residual_projector(direction: ArrayLike) -> Array:

@@ -38,7 +38,7 @@ __all__ = [
     "PreparesBlocks",
     "PredictsDistributions",
     "ReadsBlocks",
-    "Result",
+    "ComparableResult",
     "ScalesPrior",
     "ScoresClasses",
     "StatesLogProbabilities",
@@ -81,7 +81,7 @@ class NamesColumns(Protocol):
     feature_names_in_: Any
 
 
-class Result(Protocol):
+class ComparableResult(Protocol):
     """Is learned already: what ``bayes`` and ``Model.infer`` return, and sets of models."""
 
     log_evidence: LogEvidence

@@ -9,7 +9,10 @@ from posteriori.numerics.calculus.derivatives import (
 )
 from posteriori.numerics.calculus.quadrature import Integral as Integral, integrate as integrate
 from posteriori.numerics.evidence import Fingerprint as Fingerprint, LogEvidence as LogEvidence
-from posteriori.numerics.linalg import Factor as Factor, cholesky_jittered as cholesky_jittered
+from posteriori.numerics.linalg import (
+    CholeskyFactor as CholeskyFactor,
+    cholesky_jittered as cholesky_jittered,
+)
 from posteriori.numerics.logspace import (
     log1mexp as log1mexp,
     log_diff_exp as log_diff_exp,

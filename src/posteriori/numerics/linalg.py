@@ -15,7 +15,7 @@ from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.types import Array
 
 __all__ = [
-    "Factor",
+    "CholeskyFactor",
     "cholesky_jittered",
     "explicit_inverse",
     "inverse_from_factor",
@@ -37,7 +37,7 @@ _JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
 _STACK_PER_ROW = 8
 
 
-class Factor(NamedTuple):
+class CholeskyFactor(NamedTuple):
     """A Cholesky factor and what was added to the diagonal to get it.
 
     Attributes
@@ -52,7 +52,7 @@ class Factor(NamedTuple):
     jitter: float
 
 
-def cholesky_jittered(a: Array) -> Factor:
+def cholesky_jittered(a: Array) -> CholeskyFactor:
     """Factor a symmetric matrix, adding the least jitter of a fixed ladder that makes it work.
 
     The ladder is 0, 1e-14, …, 1e-6 times the mean diagonal. This is the one place where jitter
@@ -77,7 +77,7 @@ def cholesky_jittered(a: Array) -> Factor:
             lower = factor_definite(a + (relative * size) * identity if relative else a)
         except np.linalg.LinAlgError:
             continue
-        return Factor(lower, relative * size)
+        return CholeskyFactor(lower, relative * size)
     smallest = float(np.linalg.eigvalsh(a).min())
     raise ValueError(
         f"matrix is not positive definite: smallest eigenvalue {smallest:.6g}; "

@@ -35,7 +35,7 @@ def plot_reliability(curves: Any, ax: Any = None, *, mass: float = 0.9) -> Axes:
 
     Parameters
     ----------
-    curves : Reliability, or mapping from names to Reliability
+    curves : ReliabilityCurve, or mapping from names to ReliabilityCurve
         From :func:`posteriori.decision.reliability`.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if None.

@@ -44,7 +44,7 @@ __all__ = ["plot"]
 #: Pictures of records by their path: rooms beside this one are not imported.
 _BY_PATH: dict[str, Any] = {
     "posteriori.decision.calibration.Confusion": plot_confusion,
-    "posteriori.decision.calibration.Reliability": plot_reliability,
+    "posteriori.decision.calibration.ReliabilityCurve": plot_reliability,
     "posteriori.decomposition.bayesian_factors.BayesianFactorAnalysis": plot_components,
     "posteriori.decomposition.bayesian_factors.BayesianPCA": plot_components,
     "posteriori.decomposition.factor_analysis.FactorAnalysis": plot_components,
@@ -82,7 +82,7 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     batch, list or mapping of them  all of them, with labels
     ``BayesResult``                 prior, likelihood and posterior (:func:`plot_update`)
     list or mapping of evidences    models in the order of evidence (:func:`plot_evidence`)
-    ``Reliability``                 observed against given probability (:func:`plot_reliability`)
+    ``ReliabilityCurve``            observed against given probability (:func:`plot_reliability`)
     ``Confusion``                   true against chosen classes (:func:`plot_confusion`)
     ``model.tree_``                 questions and answers of a decision tree, yes to the left
     fitted classifier               regions, boundaries and rows, with ``X=`` and ``y=``

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.batches import has_atoms
 from posteriori.estimators.contract import (
+    ComparableResult,
     CountsParameters,
     Estimator,
     HasEvidence,
-    Result,
     ScalesPrior,
     last_step,
     missing_evidence,
@@ -187,7 +187,7 @@ def _sayer(line: Progress, who: str) -> Callable[[str], None]:
 
 
 def _examine(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings:
-    if offers(model, Result) and not offers(model, Estimator):
+    if offers(model, ComparableResult) and not offers(model, Estimator):
         return _of_posterior(name, model, how)
     if X is None or y is None:
         raise ValueError(f"{name} is an estimator: give the data as compare(models, X, y)")

@@ -13,7 +13,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from posteriori.estimators.contract import HasEvidence, Result, last_step, missing_evidence, offers
+from posteriori.estimators.contract import (
+    ComparableResult,
+    HasEvidence,
+    last_step,
+    missing_evidence,
+    offers,
+)
 from posteriori.numerics.evidence import Kind, LogEvidence
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
@@ -139,7 +145,7 @@ def evidence_of(name: str, model: Any) -> LogEvidence:
     final, _ = last_step(model)
     if offers(final, HasEvidence):
         return final.log_evidence_
-    if offers(final, Result):
+    if offers(final, ComparableResult):
         return final.log_evidence
     reason = missing_evidence(final) or "fit it first if it is unfitted"
     raise TypeError(f"{name} ({type(final).__name__}) has no evidence; {reason}")

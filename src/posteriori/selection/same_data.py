@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.estimators.contract import HasEvidence, Result, last_step, offers
+from posteriori.estimators.contract import ComparableResult, HasEvidence, last_step, offers
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.selection.ranking import require_comparable
 
@@ -31,7 +31,7 @@ def require_same_data(models: Mapping[str, Any], y: Any) -> None:
             evidences[name] = final.log_evidence_
             if y is not None:
                 _require_targets(name, final.log_evidence_, y)
-        elif offers(final, Result):
+        elif offers(final, ComparableResult):
             evidences[name] = final.log_evidence
     require_comparable(evidences)
 
