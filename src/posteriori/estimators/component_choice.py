@@ -116,22 +116,22 @@ def choose_components(
     models = tuple(_with_number(estimator, number).fit(X) for number in asked)
     chosen = criterion or ("evidence" if offers(models[0], HasEvidence) else "held out")
     if chosen == "draws":
-        probabilities = _by_draws(models[0], X, asked)
-        scores = np.log(probabilities)
+        scores = np.log(_by_draws(models[0], X, asked))
     else:
         scores = np.array([_score(model, X, chosen) for model in models])
-        probabilities = softmax(scores) if chosen == "evidence" else None
+    probabilities = softmax(scores) if chosen in ("draws", "evidence") else None
     best = asked[int(np.argmax(scores))]
     return ComponentChoice(asked, scores, best, chosen, probabilities, models)
 
 
 def _by_draws(model: Any, X: Any, numbers: tuple[int, ...]) -> Array:
+    seed = model.get_params().get("random_state")
     if not offers(model, WeighsNumbers):
         raise TypeError(
             f'{type(model).__name__} draws no partitions: choose criterion="evidence" or "held out", or a '
             "Bayesian mixture"
         )
-    return model.number_probabilities(X, numbers, rng=model.get_params().get("random_state"))
+    return model.number_probabilities(X, numbers, rng=seed)
 
 
 def _with_number(estimator: Any, number: int) -> Any:
