@@ -1,12 +1,13 @@
-r"""How many components: by evidence, by rows held out, or by penalised likelihood.
+r"""How many components: by draws, by evidence, by rows held out, or by penalised likelihood.
 
-.. math:: p(K\mid X) \propto p(X\mid K), \qquad
+.. math:: p(K\mid X) \propto p(X\mid K), \qquad p(K\mid X) = \mathrm E_{z\mid X}\,p(K\mid z), \qquad
    \mathrm{BIC} = \ln p(X\mid\hatθ) - \tfrac p2\ln N, \qquad
    \mathrm{ICL} = \mathrm{BIC} - \sum_n H(z_n\mid x_n),
 
-of which the highest is best. BIC approximates evidence where the likelihood has one regular peak. That
-of a mixture has not: with a component too many its parameters are not determined, its information is
-singular, and the penalty no longer the right one.
+of which the highest is best. The first two are the same: by evidence they are only as good as the bound
+that stands for :math:`p(X\mid K)`, by drawn partitions z only as good as the draws. BIC approximates
+evidence where the likelihood has one regular peak. That of a mixture has not: with a component too many its
+parameters are not determined, its information is singular, and the penalty no longer the right one.
 
 References: C. Biernacki, G. Celeux & G. Govaert, "Assessing a mixture model for clustering with the
 integrated completed likelihood", 2000; S. Watanabe, "Algebraic geometry and statistical learning
@@ -24,7 +25,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
-from posteriori.estimators.contract import HasEvidence, offers
+from posteriori.estimators.contract import HasEvidence, WeighsNumbers, offers
 from posteriori.numerics.logspace import softmax
 from posteriori.numerics.types import Array
 
@@ -33,7 +34,7 @@ __all__ = ["ComponentChoice", "choose_components"]
 #: Folds of rows held out, as elsewhere in the package.
 _FOLDS = 5
 
-_CRITERIA = ("evidence", "held out", "icl", "bic")
+_CRITERIA = ("draws", "evidence", "held out", "icl", "bic")
 _COUNTED = ("n_components", "n_classes")
 
 
@@ -44,12 +45,12 @@ class ComponentChoice(NamedTuple):
     ----------
     numbers : tuple of int
     scores : array
-        In nats; the highest is best.
+        In nats; the highest is best. By draws these are ln p(number | X).
     best : int
         The number with the highest score.
     criterion : str
     probabilities : array or None
-        p(number | X), all numbers equally probable before; by evidence only.
+        p(number | X), all numbers equally probable before; by draws and by evidence only.
     models : tuple
         The fitted estimators, one for each number.
     """
@@ -79,13 +80,21 @@ def choose_components(
         number worse than another.
     X : (N, D)
     numbers : iterable of int
-    criterion : {"evidence", "held out", "icl", "bic"}, optional
-        By default evidence where the model has it, else the log density of rows held out in 5 folds.
+    criterion : {"draws", "evidence", "held out", "icl", "bic"}, optional
+        By default evidence where the model has it, else the log density of rows held out in 5 folds. Draws are
+        those of a Bayesian mixture's ``number_probabilities``.
 
     Notes
     -----
+    The number is that of components of the model, those that no row comes from among them: the question that
+    evidence answers, too. A drawn partition into c clusters speaks for c and a little for more, as
+    p(K | z) ∝ p(z | K). (Which share of the draws has c clusters is asked of ``sample_partitions``.) What
+    is probable in less than one draw is not told apart: no number has a probability of 0.
+
     Evidence of several components is a bound of it, which lies the further below the more components
-    share rows. Where they overlap, it prefers too few: ask ``sample_partitions`` for a check.
+    share rows: where they overlap, it is too sure, and prefers too few. Draws have no such gap. They do not
+    forgive the prior: where it makes a component too many cheap, as a concentration of 1 does, they say so and leave
+    several numbers open.
 
     Examples
     --------
@@ -96,6 +105,8 @@ def choose_components(
     ... )
     >>> found.best, found.probabilities.round(2)
     (2, array([0.  , 0.97, 0.03, 0.  ]))
+    >>> found.criterion
+    'evidence'
     """
     asked = tuple(int(number) for number in numbers)
     if not asked or min(asked) < 1:
@@ -104,10 +115,23 @@ def choose_components(
         raise ValueError(f"criterion must be one of {', '.join(_CRITERIA)}; got {criterion!r}")
     models = tuple(_with_number(estimator, number).fit(X) for number in asked)
     chosen = criterion or ("evidence" if offers(models[0], HasEvidence) else "held out")
-    scores = np.array([_score(model, X, chosen) for model in models])
-    probabilities = softmax(scores) if chosen == "evidence" else None
+    if chosen == "draws":
+        scores = np.log(_by_draws(models[0], X, asked))
+    else:
+        scores = np.array([_score(model, X, chosen) for model in models])
+    probabilities = softmax(scores) if chosen in ("draws", "evidence") else None
     best = asked[int(np.argmax(scores))]
     return ComponentChoice(asked, scores, best, chosen, probabilities, models)
+
+
+def _by_draws(model: Any, X: Any, numbers: tuple[int, ...]) -> Array:
+    seed = model.get_params().get("random_state")
+    if not offers(model, WeighsNumbers):
+        raise TypeError(
+            f'{type(model).__name__} draws no partitions: choose criterion="evidence" or "held out", or a '
+            "Bayesian mixture"
+        )
+    return model.number_probabilities(X, numbers, rng=seed)
 
 
 def _with_number(estimator: Any, number: int) -> Any:

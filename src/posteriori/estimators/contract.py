@@ -8,6 +8,7 @@ is asked: ``offers(model, HasEvidence)``. Estimators need not know these protoco
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any, Protocol, Self, TypeGuard, TypeVar
 
 from posteriori.distributions.numbers.normal import Normal
@@ -45,6 +46,7 @@ __all__ = [
     "StatesNoise",
     "StatesProbabilities",
     "TellsBends",
+    "WeighsNumbers",
     "adds_up",
     "copy_columns",
     "last_step",
@@ -180,6 +182,14 @@ class HasEvidence(Protocol):
     """Knows the probability of the data under the model, with its kind."""
 
     log_evidence_: LogEvidence
+
+
+class WeighsNumbers(Protocol):
+    """Tells how probable numbers of components are, by draws of partitions."""
+
+    def number_probabilities(
+        self, X: Any, numbers: Sequence[int], draws: int = 2000, rng: Seed = None
+    ) -> Array: ...
 
 
 class CountsParameters(Protocol):

@@ -1,4 +1,4 @@
-r"""How sure clusters are: the two questions that Bayesian mixtures of conjugate families answer.
+r"""How sure clusters are: the questions that Bayesian mixtures of conjugate families answer.
 
 A mixture whose components have one conjugate prior inherits :class:`AsksForPartitions` and states one method,
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from posteriori.inference.mixtures.partitions.partition_prior import (
     default_concentration,
     dirichlet_partitions,
     dirichlet_process_partitions,
+    numbers_given_blocks,
+    unknown_number_partitions,
 )
 from posteriori.inference.mixtures.partitions.partition_sums import sum_partitions
 from posteriori.mixture.mixture_estimator import ReadsRows
@@ -43,9 +46,12 @@ __all__ = ["AsksForPartitions"]
 #: Chains whose R̂ is above this have not met (A. Gelman & D. Rubin's bound).
 _APART = 1.1
 
+#: Arguments that say how chains are run, and the least of each.
+_CHAINS_OF = {"draws": 1, "chains": 1, "warm_up": 0}
+
 
 class AsksForPartitions(ReadsRows, ABC):
-    """Gives a Bayesian mixture ``enumerate_partitions`` and ``sample_partitions``."""
+    """Gives a Bayesian mixture ``enumerate_partitions``, ``sample_partitions`` and ``number_probabilities``."""
 
     n_components: int
     weight_concentration_prior: float | None
@@ -124,46 +130,127 @@ class AsksForPartitions(ReadsRows, ABC):
         A sweep takes time O(N K D²) for normal vectors, else O(N K D); draws take 4 N bytes each. A
         "dirichlet_process" is not cut off at ``n_components``.
         """
-        _require_whole("draws", draws, 1)
-        _require_whole("chains", chains, 1)
-        _require_whole("warm_up", warm_up, 0)
-        generator = as_generator(rng)
         x = clone(self)._read(X, reset=True)
-        model, prior = self._cluster_model(x), self._partition_prior(len(x))
+        chains_of = (draws, chains, warm_up)
+        found = self._draw(x, self._partition_prior(len(x)), chains_of, rng, progress)
+        _warn_apart(max(found.r_hat))
+        return found
+
+    def number_probabilities(
+        self,
+        X: Any,
+        numbers: Sequence[int],
+        draws: int = 2000,
+        rng: Seed = None,
+        *,
+        chains: int = 4,
+        warm_up: int = 100,
+        progress: bool | None = None,
+    ) -> Array:
+        r"""Return how probable each number of components is, all equally before, by drawn partitions.
+
+        A partition z into c clusters that hold rows is drawn with the number K unknown, and speaks for all
+        that are at least c,
+
+        .. math:: p(K\mid X) = \mathrm E_{z\mid X}\,p(K\mid z), \qquad p(K\mid z) \propto p(z\mid K).
+
+        Parameters
+        ----------
+        X : (N, D)
+            Rows; a gap is NaN where columns are independent in a cluster.
+        numbers : sequence of int
+            In place of ``n_components``.
+        draws, rng, chains, warm_up, progress
+            As of :meth:`sample_partitions`.
+
+        Returns
+        -------
+        (M,) array
+            One draw more is shared out evenly among the numbers: none is impossible for not being drawn.
+
+        Raises
+        ------
+        ValueError
+            With a "dirichlet_process", which has no number of components.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When chains disagree about the number of clusters.
+        """
+        for number in numbers:
+            _require_whole("each of numbers", number, 1)
+        if self._is_process:
+            raise ValueError(
+                "a dirichlet_process has no number of components: ask sample_partitions how many clusters "
+                'hold rows, or choose weight_concentration_prior_type="dirichlet_distribution"'
+            )
+        x = clone(self)._read(X, reset=True)
+        concentration = self._partition_concentration()
+        prior = unknown_number_partitions(len(x), numbers, concentration)
+        found = self._draw(x, prior, (draws, chains, warm_up), rng, progress)
+        _warn_apart(found.r_hat.n_clusters)
+        given = numbers_given_blocks(len(x), numbers, concentration)
+        told = given[found.draws.n_clusters.ravel()]
+        return np.asarray((told.sum(axis=0) + 1.0 / len(numbers)) / (len(told) + 1.0))
+
+    def _draw(
+        self,
+        x: Array,
+        prior: PartitionPrior,
+        chains_of: tuple[int, int, int],
+        rng: Seed,
+        progress: bool | None,
+    ) -> SampledPartitions:
+        """Draw partitions of rows; of chains there are the draws of all, their number and the sweeps before."""
+        for (name, least), value in zip(_CHAINS_OF.items(), chains_of, strict=True):
+            _require_whole(name, value, least)
+        draws, chains, warm_up = map(int, chains_of)
+        generator = as_generator(rng)
+        model = self._cluster_model(x)
         drawn = draw_partitions(
             model,
             prior,
-            draws=-(-int(draws) // int(chains)),
-            chains=int(chains),
-            warm_up=int(warm_up),
+            draws=-(-draws // chains),
+            chains=chains,
+            warm_up=warm_up,
             rng=generator,
             progress=Progress(progress, kept="the draws so far"),
         )
         seed = int(generator.integers(2**63))
-        found = SampledPartitions(drawn, Fingerprint().update(x), model, prior, seed)
-        worst = max(found.r_hat)
-        if worst > _APART:
-            warnings.warn(
-                f"chains of partitions disagree (R̂ = {worst:.3g}); raise warm_up and draws, or see whether the "
-                "prior leaves several answers open",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return found
+        return SampledPartitions(drawn, Fingerprint().update(x), model, prior, seed)
 
-    def _partition_prior(self, rows: int) -> PartitionPrior:
+    @property
+    def _is_process(self) -> bool:
+        return getattr(self, "weight_concentration_prior_type", "") == "dirichlet_process"
+
+    def _partition_concentration(self) -> float:
         _require_whole("n_components", self.n_components, 1)
-        kind = getattr(self, "weight_concentration_prior_type", "dirichlet_distribution")
         concentration = self.weight_concentration_prior
         if concentration is None:
+            kind = "dirichlet_process" if self._is_process else "dirichlet_distribution"
             concentration = default_concentration(int(self.n_components), kind)
         if not (np.ndim(concentration) == 0 and 0 < concentration < np.inf):
             raise ValueError(
                 f"weight_concentration_prior must be a positive number, got {concentration!r}"
             )
-        if kind == "dirichlet_process":
-            return dirichlet_process_partitions(rows, float(concentration))
-        return dirichlet_partitions(rows, int(self.n_components), float(concentration))
+        return float(concentration)
+
+    def _partition_prior(self, rows: int) -> PartitionPrior:
+        concentration = self._partition_concentration()
+        if self._is_process:
+            return dirichlet_process_partitions(rows, concentration)
+        return dirichlet_partitions(rows, int(self.n_components), concentration)
+
+
+def _warn_apart(worst: float) -> None:
+    if worst > _APART:
+        warnings.warn(
+            f"chains of partitions disagree (R̂ = {worst:.3g}); raise warm_up and draws, or see whether the "
+            "prior leaves several answers open",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def _require_whole(name: str, value: Any, least: int) -> None:

@@ -57,9 +57,20 @@ def test_bounds_give_the_probabilities_of_the_evidences() -> None:
         BayesianGaussianMixture(tol=1e-3, random_state=0),
         LatentClasses(tol=1e-3, n_init=4, random_state=0),
     )
-    scores = np.stack([choose_components(kind, x, numbers).scores for kind in kinds])
+    scores = np.stack([choose_components(kind, x, numbers, "evidence").scores for kind in kinds])
     each = logsumexp(scores, axis=0)
     np.testing.assert_allclose(found.probabilities, np.exp(each - logsumexp(each)), atol=1e-6)
+
+
+@pytest.mark.parametrize(("apart", "said"), [(2.5, True), (7.0, False)])
+def test_intervals_of_groups_that_overlap_are_said_to_be_too_narrow(
+    apart: float, said: bool
+) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(100, 2))
+    x[:50, 0] += apart
+    found = cluster(pd.DataFrame(x, columns=["a", "b"]), clusters=2)
+    assert any("groups overlap" in note and "too narrow" in note for note in found.notes) == said
 
 
 def test_probabilities_are_the_shares_of_the_draws() -> None:

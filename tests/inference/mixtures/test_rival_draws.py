@@ -16,7 +16,7 @@ from posteriori.inference.mixtures.partitions.rival_draws import draw_with_rival
 def test_the_prior_of_an_unknown_number_is_the_mean_of_known_ones(fewest: int) -> None:
     """p(z | K) = K!/(K − c)! Γ(Kα)/Γ(N + Kα) Π Γ(n + α)/Γ(α), written out."""
     rows, most, alpha, sizes = 9, 5, 0.7, [4, 3, 2]
-    prior = unknown_number_partitions(rows, most, alpha, fewest=fewest)
+    prior = unknown_number_partitions(rows, range(fewest, most + 1), alpha)
     each = []
     for k in range(fewest, most + 1):
         log = gammaln(k + 1) - gammaln(max(k - 3, 0) + 1) if k >= 3 else -np.inf
@@ -32,7 +32,7 @@ def test_partitions_and_models_have_their_posterior() -> None:
     x = np.array([-2.1, -1.7, -1.9, 0.3, 1.6, 2.0, 2.3])[:, None]
     priors = [NormalWishart([0.0], 0.2, 3.0, [[scale]]) for scale in (0.3, 3.0, 30.0)]
     models = [join_parts(cluster_parts(prior, MvNormal, x)) for prior in priors]
-    partitions = unknown_number_partitions(len(x), 4, 1.0)
+    partitions = unknown_number_partitions(len(x), range(1, 5), 1.0)
     sums = [sum_partitions(model, partitions) for model in models]
     chance = softmax([one.log_evidence for one in sums])
     number = sum(p * one.number for p, one in zip(chance, sums, strict=True))

@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.number_weights import Found
-from posteriori.analysis.groups.cluster_profiles import ClusterProfile, make_profiles
+from posteriori.analysis.groups.cluster_profiles import IN_DOUBT, ClusterProfile, make_profiles
 from posteriori.analysis.groups.cluster_words import (
     TRAIT_HEADER,
     number_rows,
+    overlap_words,
     profile_rows,
     verdict_in_words,
 )
@@ -194,13 +195,15 @@ def cluster(
         labels = names[told.matched.labels]
         profiles = with_drawn_intervals(profiles, used, rows.encoder, codes[seen], labels, seed)
     notes = [f"{c.name!r}: {c.note}" for c in columns if c.note]
+    drawn = shares if told.matched is None else told.matched.shares
+    overlap = overlap_words(float((drawn.max(axis=1) < IN_DOUBT).mean()))
     return Clustering(
         tuple(columns),
         rows,
         told.found,
         shares,
         profiles,
-        (*notes, *([limited] if limited else ()), *told.found.notes),
+        tuple(said for said in (*notes, overlap, limited, *told.found.notes) if said),
         seed,
         max_clusters,
         clusters is not None,

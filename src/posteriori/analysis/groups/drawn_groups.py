@@ -125,7 +125,7 @@ def draw_groups(
     rows = rows_to_draw(x, kinds, kind, _CHAINS, rng)
     sensible = int(np.ceil(np.sqrt(len(x))))
     components = min(max(_MOST_COMPONENTS, most), max(sensible, asked or 1))
-    prior = unknown_number_partitions(len(x), components, 1.0, fewest=asked or 1)
+    prior = unknown_number_partitions(len(x), range(asked or 1, components + 1), 1.0)
     drawn = draw_with_rivals(rows.models, prior, draws=_DRAWS, warm_up=_WARM_UP, rng=rng)
     ends = (DEEPEST, SHALLOWEST) if "normal" in kinds else _CODES
     dips = rng.permutation(np.linspace(*ends, len(drawn.labels)))

@@ -17,6 +17,9 @@ __all__ = ["plot_choice", "plot_partitions"]
 #: Probabilities below this are not written.
 _SMALL = 0.005
 
+#: What scores are called, where not as their criterion.
+_SCORES = {"evidence": "log evidence", "draws": "log probability"}
+
 
 def plot_choice(choice: Any, ax: Any = None) -> Axes:
     """Draw what speaks for each number of components, in nats, and their probabilities.
@@ -49,7 +52,7 @@ def plot_choice(choice: Any, ax: Any = None) -> Axes:
         axes.set_xticks(numbers)
         axes.margins(x=0.06, y=0.18)
         axes.set_xlabel("number of components")
-        what = "log evidence" if choice.criterion == "evidence" else choice.criterion
+        what = _SCORES.get(choice.criterion, choice.criterion)
         axes.set_ylabel(f"{what}\nless the best, {number_text(scores.max())}")
         axes.legend(loc="lower right")
     return axes

@@ -13,6 +13,7 @@ without the Dirichlet process", Scandinavian Journal of Statistics 28, 2001.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "default_concentration",
     "dirichlet_partitions",
     "dirichlet_process_partitions",
+    "numbers_given_blocks",
     "unknown_number_partitions",
 ]
 
@@ -77,9 +79,9 @@ def dirichlet_partitions(rows: int, components: int, concentration: float) -> Pa
 
 
 def unknown_number_partitions(
-    rows: int, most: int, concentration: float, fewest: int = 1
+    rows: int, numbers: Sequence[int], concentration: float
 ) -> PartitionPrior:
-    """Return the prior of partitions where each number of components from fewest to most is as probable.
+    """Return the prior of partitions where each of these numbers of components is as probable.
 
     Given K, weights are Dirichlet(α, …, α); ``total`` is the one with which all factors (t + total) have
     the product 1/v(0).
@@ -87,16 +89,37 @@ def unknown_number_partitions(
     Reference: J. Miller & M. Harrison, "Mixture models with a prior on the number of components", Journal of
     the American Statistical Association 113, 2018.
     """
-    each = [dirichlet_partitions(rows, k, concentration) for k in range(fewest, most + 1)]
+    each = [dirichlet_partitions(rows, k, concentration) for k in numbers]
     with np.errstate(divide="ignore"):
         log_number = special.logsumexp([one.log_number for one in each], axis=0) - np.log(len(each))
-    low, high = each[0].total, each[-1].total
+    totals = [one.total for one in each]
+    low, high = min(totals), max(totals)
     total = low
     if high > low:
         total = float(
             optimize.brentq(lambda t: _normalizer(rows, t) - log_number[0], low, high, xtol=1e-12)
         )
     return PartitionPrior(np.asarray(log_number), each[0].log_size, total)
+
+
+def numbers_given_blocks(rows: int, numbers: Sequence[int], concentration: float) -> Array:
+    """Return p(K | c blocks), (N + 1, M), where each of M numbers of components was as probable before.
+
+    Of a partition only the number c of its blocks speaks of K: p(K | z) ∝ v_K(c). No blocks of no number are 0.
+
+    Examples
+    --------
+    >>> numbers_given_blocks(2, [1, 2], 1.0)[1:].round(2)  # two rows in one block, and apart
+    array([[0.6, 0.4],
+           [0. , 1. ]])
+    """
+    each = [dirichlet_partitions(rows, k, concentration).log_number[: rows + 1] for k in numbers]
+    log_number = np.stack(each, axis=1)
+    top = log_number.max(axis=1, keepdims=True)
+    weights = np.exp(log_number - np.where(np.isfinite(top), top, 0.0))
+    return np.asarray(
+        weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    )
 
 
 def dirichlet_process_partitions(rows: int, concentration: float) -> PartitionPrior:
