@@ -78,7 +78,7 @@ def estimate_chain_evidence(
         if even.bound > base.bound - _HOPELESS:
             other = anneal(even, walks, steps, rng, named=named, progress=progress)
             found = _combine(found, other)
-    worth = draws * found.effective / len(found.logs)
+    worth = draws * found.effective / walks
     # where one walk in n would go, none of n may have gone
     return DrawnEvidence(found.value, float(np.hypot(found.error, 1.0 / walks)), worth, 0.0)
 
