@@ -62,6 +62,18 @@ def test_where_no_chain_has_rows_in_all_states_all_count():
     assert found.probabilities.sum() == pytest.approx(1.0)
 
 
+def test_the_first_two_are_estimated_once_more_where_errors_leave_them_open(monkeypatch):
+    monkeypatch.setattr(state_search, "_estimate", lambda *_: (-101.5, 0.1))
+    rows = SimpleNamespace(x=np.zeros((150, 1)))
+    near = [tried(1, -100.0, 0.0), tried(2, -99.5, 0.6), tried(3, -103.0, 2.0)]
+    found = {one.number: one.log_evidence for one in state_search._decide(rows, near, 0)}
+    assert found == {1: -100.0, 2: -101.5, 3: -103.0}
+    apart = [tried(1, -100.0, 0.0), tried(2, -97.0, 0.6)]
+    assert state_search._decide(rows, apart, 0) == apart[::-1]
+    rows = SimpleNamespace(x=np.zeros((1500, 1)))  # where that would take long
+    assert state_search._decide(rows, near[:2], 0) == near[1::-1]
+
+
 def test_a_number_that_was_asked_for_is_not_estimated_anew(monkeypatch):
     monkeypatch.setattr(state_search, "_estimate", None)
     only = tried(2, -98.0, 2.0)

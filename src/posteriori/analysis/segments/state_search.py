@@ -50,6 +50,10 @@ _DRAWS, _FEWEST_DRAWS, _WORK = 150, 100, 2e8
 #: times the draws.
 _BEHIND, _SETTLED, _MORE = 2.0, 0.3, 4
 
+#: Where the first two are less than so many errors apart, so many times the draws decide, up to so many steps times
+#: squared states.
+_APART, _MOST, _CHEAP = 2.0, 16, 4000
+
 
 class TriedStates(NamedTuple):
     """One hidden chain that was fitted.
@@ -142,7 +146,8 @@ def search_states(
     if not tried:
         raise ValueError("; ".join(notes))
     notes += [note for c in wanted if (note := early_end(tried, c.name, numbers))]
-    return _count_whole(weigh_numbers(_settle(rows, _best_beliefs(tried), seed), notes))
+    settled = _decide(rows, _settle(rows, _best_beliefs(tried), seed), seed)
+    return _count_whole(weigh_numbers(settled, notes))
 
 
 def _best_beliefs(tried: Sequence[TriedStates]) -> list[TriedStates]:
@@ -169,6 +174,27 @@ def _settle(rows: SegmentRows, tried: Sequence[TriedStates], seed: int) -> list[
         value, error = _estimate(rows, one.model, _MORE, seed + 1)
         settled.append(one._replace(log_evidence=value, error=error))
     return [*settled, *unsure, *(one for one in tried if not one.whole)]
+
+
+def _decide(rows: SegmentRows, tried: Sequence[TriedStates], seed: int) -> list[TriedStates]:
+    """Estimate the two most probable once more where errors leave open which is first, and that is cheap."""
+    first = sorted((one for one in tried if one.whole), key=lambda one: -one.log_evidence)[:2]
+    if len(first) < 2:
+        return list(tried)
+    gap, doubt = first[0].log_evidence - first[1].log_evidence, np.hypot(*(o.error for o in first))
+    found = [one for one in tried if all(one is not other for other in first)]
+    for one in first:
+        if one.error > _SETTLED and gap < _APART * doubt and _size(rows, one) <= _CHEAP:
+            value, error = _estimate(rows, one.model, _MOST, seed + 2)
+            found.append(one._replace(log_evidence=value, error=error))
+        else:
+            found.append(one)
+    return found
+
+
+def _size(rows: SegmentRows, one: TriedStates) -> int:
+    """Return steps times squared states."""
+    return len(rows.x) * one.number**2
 
 
 def _count_whole(found: Found) -> Found:
