@@ -181,7 +181,8 @@ def _decide(rows: SegmentRows, tried: Sequence[TriedStates], seed: int) -> list[
     first = sorted((one for one in tried if one.whole), key=lambda one: -one.log_evidence)[:2]
     if len(first) < 2:
         return list(tried)
-    gap, doubt = first[0].log_evidence - first[1].log_evidence, np.hypot(*(o.error for o in first))
+    gap = first[0].log_evidence - first[1].log_evidence
+    doubt = np.hypot(first[0].error, first[1].error)
     found = [one for one in tried if all(one is not other for other in first)]
     for one in first:
         if one.error > _SETTLED and gap < _APART * doubt and _size(rows, one) <= _CHEAP:
