@@ -101,7 +101,7 @@ def test_evidence_lies_between_bound_and_estimate(covariance):
     assert float(m.log_evidence_) < exact
     drawn = m.estimate_evidence(600)
     assert abs(float(drawn) - exact) <= 5.0 * drawn.error
-    assert drawn.error < 0.35
+    assert drawn.error < 0.3
 
 
 @pytest.mark.slow  # hundreds of draws by turns

@@ -1,9 +1,10 @@
 r"""How many states: hidden chains of several kinds with 1, 2, … states, weighed by their evidence.
 
 The evidence is estimated by draws, so that all orders of the states count and numbers of states compare. A chain
-may have states that no row is most probably in: then the rows tell fewer states apart than it has, and its
-probability counts for that number, :math:`p(V\mid X) = \sum_{K:\,V_K = V} p(K\mid X)`. Beside it stands how well chains that have seen the first four fifths of each series predict the
-rest, :math:`\sum_s \ln p(x_{\text{last fifth}}\mid x_{\text{rest}})`.
+may have states that no row is most probably in: what it says of the rows a smaller one says as well, so that a
+number counts only by a chain whose rows tell all its states apart, :math:`p(K\mid X) \propto p(X\mid K)\,[V_K = K]`.
+Few draws tell which numbers may be most probable; these are estimated anew with more. Beside it stands how well chains that have seen the first
+four fifths of each series predict the rest, :math:`\sum_s \ln p(x_{\text{last fifth}}\mid x_{\text{rest}})`.
 """
 
 from __future__ import annotations
@@ -42,8 +43,16 @@ _TOLERANCE = 1e-3
 #: Steps of one ascent, after which it is hardly rising.
 _MOST_STEPS = 500
 
-#: Draws of an evidence, whose error is then some tenths of a nat, and their cost: steps times squared states.
-_DRAWS, _FEWEST_DRAWS, _WORK = 300, 100, 2e8
+#: Draws of an evidence at first and at least, and their cost: steps times squared states.
+_DRAWS, _FEWEST_DRAWS, _WORK = 150, 100, 2e8
+
+#: What is less than so many nats behind the best, with an error larger than so many, is estimated with so many
+#: times the draws.
+_BEHIND, _SETTLED, _MORE = 2.0, 0.3, 4
+
+#: Where the first two are less than so many errors apart, so many times the draws decide, up to so many steps times
+#: squared states.
+_APART, _MOST, _CHEAP = 2.0, 16, 4000
 
 
 class TriedStates(NamedTuple):
@@ -71,6 +80,16 @@ class TriedStates(NamedTuple):
     error: float
     held_out: float
     model: Any
+
+    @property
+    def whole(self) -> bool:
+        """Whether rows tell all its states apart."""
+        return self.told == self.number
+
+    @property
+    def bound(self) -> float:
+        """Of the evidence, from below."""
+        return float(self.model.log_evidence_)
 
     @property
     def words(self) -> str:
@@ -127,20 +146,71 @@ def search_states(
     if not tried:
         raise ValueError("; ".join(notes))
     notes += [note for c in wanted if (note := early_end(tried, c.name, numbers))]
-    return _count_told(weigh_numbers(tried, notes), tried)
+    settled = _decide(rows, _settle(rows, _best_beliefs(tried), seed), seed)
+    return _count_whole(weigh_numbers(settled, notes))
 
 
-def _count_told(found: Found, tried: Sequence[TriedStates]) -> Found:
-    """Let each chain count for the states that its rows tell apart, where a chain with just these was fitted."""
-    whole = {one.number for one in tried if one.told == one.number} or {found.numbers[0]}
-    counted = [max((n for n in whole if n <= one.told), default=min(whole)) for one in found.tried]
-    each = softmax(np.array([one.log_evidence for one in found.tried]))
-    place = [found.numbers.index(number) for number in counted]
+def _best_beliefs(tried: Sequence[TriedStates]) -> list[TriedStates]:
+    """Keep of each kind and number the chain of highest bound: the highest estimate would have erred upwards."""
+    best: dict[tuple[str, int], TriedStates] = {}
+    for one in sorted(tried, key=lambda one: one.bound):
+        best[one.kind, one.number] = one
+    return list(best.values())
+
+
+def _settle(rows: SegmentRows, tried: Sequence[TriedStates], seed: int) -> list[TriedStates]:
+    """Estimate anew, with more draws, what counts, may be most probable and is not known well enough."""
+    wanted = [one for one in tried if one.whole]
+    if len(wanted) < 2:
+        return list(tried)
+    unsure = [one for one in wanted if one.error > _SETTLED]
+    settled = [one for one in wanted if one.error <= _SETTLED]
+    while unsure:
+        best = max(one.log_evidence for one in (*unsure, *settled))
+        one = max(unsure, key=lambda one: one.log_evidence + one.error)
+        if one.log_evidence + one.error < best - _BEHIND:
+            break
+        unsure.remove(one)
+        value, error = _estimate(rows, one.model, _MORE, seed + 1)
+        settled.append(one._replace(log_evidence=value, error=error))
+    return [*settled, *unsure, *(one for one in tried if not one.whole)]
+
+
+def _decide(rows: SegmentRows, tried: Sequence[TriedStates], seed: int) -> list[TriedStates]:
+    """Estimate the two most probable once more where errors leave open which is first, and that is cheap."""
+    first = sorted((one for one in tried if one.whole), key=lambda one: -one.log_evidence)[:2]
+    if len(first) < 2:
+        return list(tried)
+    gap = first[0].log_evidence - first[1].log_evidence
+    doubt = np.hypot(first[0].error, first[1].error)
+    found = [one for one in tried if all(one is not other for other in first)]
+    for one in first:
+        if one.error > _SETTLED and gap < _APART * doubt and _size(rows, one) <= _CHEAP:
+            value, error = _estimate(rows, one.model, _MOST, seed + 2)
+            found.append(one._replace(log_evidence=value, error=error))
+        else:
+            found.append(one)
+    return found
+
+
+def _size(rows: SegmentRows, one: TriedStates) -> int:
+    """Return steps times squared states."""
+    return len(rows.x) * one.number**2
+
+
+def _count_whole(found: Found) -> Found:
+    """Let a number count by chains that have rows in just so many states; all chains count where there is none."""
+    whole = np.array([one.whole for one in found.tried])
+    if not whole.any():
+        return found
+    logs = np.array([one.log_evidence for one in found.tried])
+    each = softmax(np.where(whole, logs, -np.inf))
+    place = [found.numbers.index(one.number) for one in found.tried]
     probabilities = np.bincount(place, weights=each, minlength=len(found.numbers))
     most = found.numbers[int(probabilities.argmax())]
     best = max(
-        (one for one in tried if one.number == most),
-        key=lambda one: (one.told == most, one.log_evidence),
+        (one for one in found.tried if one.number == most),
+        key=lambda one: (one.whole, one.log_evidence),
     )
     return found._replace(probabilities=probabilities, best=best)
 
@@ -155,7 +225,7 @@ def _climb(
         values.append(one.log_evidence)
         yield one
         fewer = _states_with_rows(rows, one.model)
-        if fewer is not None and len(fewer.initial) in numbers:
+        if fewer is not None and one.told > 1 and one.told in numbers:
             yield _fit(rows, candidate, one.told, seed, fewer)
         if is_over(values, len(numbers) - len(values), rival):
             return
@@ -195,12 +265,19 @@ def _fit(
         warnings.simplefilter("ignore")
         model = _chain(rows, candidate, number, seed).set_params(start=start)
         model.fit(rows.x, lengths=lengths)
-        draws = int(np.clip(_WORK / (len(rows.x) * number**2), _FEWEST_DRAWS, _DRAWS))
-        evidence = model.estimate_evidence(draws, rng=seed)
+        evidence = _estimate(rows, model, 1, seed)
         held_out = _held_out(rows, _chain(rows, candidate, number, seed))
-    error = float(evidence.error or 0.0)
     told = len(_told_states(rows, model))
-    return TriedStates(candidate.name, number, told, float(evidence), error, held_out, model)
+    return TriedStates(candidate.name, number, told, *evidence, held_out, model)
+
+
+def _estimate(rows: SegmentRows, model: Any, times: int, seed: int) -> tuple[float, float]:
+    """Return the evidence of a fitted chain and its error, by so many times the draws."""
+    draws = int(np.clip(_WORK / (len(rows.x) * model.n_states**2), _FEWEST_DRAWS, _DRAWS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        evidence = model.estimate_evidence(times * draws, rng=seed)
+    return float(evidence), float(evidence.error or 0.0)
 
 
 def _chain(rows: SegmentRows, candidate: Candidate, number: int, seed: int) -> Any:

@@ -8,20 +8,24 @@ __all__ = ["SEGMENTS"]
 
 _CHAIN = "posteriori.sequence.HiddenMarkovModel"
 
+#: Segments last: a state is believed to stay as if it had been seen to four times more than to move to each other.
+_STAYS = {"self_concentration": 4.0}
+
 SEGMENTS: tuple[Candidate, ...] = (
     Candidate(
         "independent columns",
         "segments",
         _CHAIN,
-        prior="a conjugate prior for every column in every state; all transitions equally likely",
+        _STAYS,
+        "a conjugate prior for every column in every state; states rather stay than move",
         encoding="codes",
     ),
     Candidate(
         "related columns",
         "segments",
         _CHAIN,
-        {"emission": "mvnormal"},
-        "normal–Wishart around the data's scale in every state; all transitions equally likely",
+        {"emission": "mvnormal", **_STAYS},
+        "normal–Wishart around the data's scale in every state; states rather stay than move",
         1.5,
         encoding="codes",
         targets="several numbers",

@@ -77,7 +77,7 @@ def estimate_chain_evidence(
         even = Base.even(paths, emission, _EVEN)
         if even.bound > base.bound - _HOPELESS:
             other = anneal(even, walks, steps, rng, named=named, progress=progress)
-            found = _more_credible(found, other)
+            found = _combine(found, other)
     worth = draws * found.effective / walks
     # where one walk in n would go, none of n may have gone
     return DrawnEvidence(found.value, float(np.hypot(found.error, 1.0 / walks)), worth, 0.0)
@@ -93,6 +93,18 @@ def _names(paths: Any, alike: bool) -> bool | None:
     return False if is_exchangeable(paths) else (True if count_orders(paths, alike) == 1 else None)
 
 
-def _more_credible(one: Annealed, other: Annealed) -> Annealed:
-    """Return the walks that have found more: a mean of weights is hardly ever far above p(X), but often below."""
-    return max(one, other, key=lambda found: found.value - found.error)
+def _combine(one: Annealed, other: Annealed) -> Annealed:
+    """Return the walks whose mean logarithm is higher, or all where that is in doubt.
+
+    That mean is a lower bound of ln p(X), which no single weight decides: the higher of two estimates would be too
+    high on average.
+    """
+    means, spreads = zip(*map(_mean_log, (one, other)), strict=True)
+    if abs(means[0] - means[1]) > np.sqrt(sum(spreads)):
+        return one if means[0] > means[1] else other
+    return Annealed(*map(np.concatenate, zip(one, other, strict=True)))
+
+
+def _mean_log(walks: Annealed) -> tuple[float, float]:
+    """Return the mean of the logarithms of weights, and its squared error."""
+    return float(walks.logs.mean()), float(walks.logs.var(ddof=1)) / len(walks.logs)
