@@ -36,6 +36,8 @@ def has_mean(model):
     return not isinstance(model, LogLinearRegression) or model.noise_precision is not None
 
 
+# a shape that a few rows leave open is searched for in vain, which is said
+@pytest.mark.filterwarnings("ignore::posteriori.numerics.warnings.ConvergenceWarning")
 @pytest.mark.parametrize("model", MODELS, ids=str)
 @given(data=st.data())
 def test_no_finite_row_is_expected_beyond_twice_the_largest_target(model, data):

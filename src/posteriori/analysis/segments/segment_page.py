@@ -121,7 +121,8 @@ def _numbers(found: Segmentation) -> str:
     said = paragraph(
         "The evidence is the log probability of the table under a hidden chain with so many states, its "
         "parameters integrated out by draws; after ± stands the error of the estimate. All numbers and kinds "
-        "were equally probable before. The last fifth is the log density of the end of every series under a "
+        "were equally probable before; a number counts only if each of its states is that which some row is "
+        "most probably in, so that one with a state to spare has none of the probability. The last fifth is the log density of the end of every series under a "
         "chain that has learned from what comes before it: higher is better. Columns are independent in each "
         "state, or related to one another; of each number the chain of higher evidence is shown."
     )

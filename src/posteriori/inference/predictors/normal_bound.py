@@ -113,8 +113,9 @@ def fit_normal_bound(
     -----
     Costs a few gradients and a Hessian a round.
     """
-    mode, precision, mean = start, start.precision, start.point
-    cov, progress = _inverse(precision), Progress(tol, _LEAST_DAMPING)
+    mode, mean = start, start.point
+    precision, cov = _definite(start)
+    progress = Progress(tol, _LEAST_DAMPING)
     while not (progress.converged or progress.stalled) and progress.n_iter < max_iter:
         density = density_of(cov)
         near = max(0.1 * tol, _INNER * min(1.0, progress.step))
@@ -181,6 +182,14 @@ def _moved(precision: Array, change: Array) -> tuple[Array, Array]:
             return precision + change, _inverse(precision + change)
         except np.linalg.LinAlgError:
             change = 0.5 * change
+
+
+def _definite(mode: Mode) -> tuple[Array, Array]:
+    """Return the precision at a mode and its inverse; where it is flat, bends that are negative by rounding turn up."""
+    try:
+        return mode.precision, _inverse(mode.precision)
+    except np.linalg.LinAlgError:
+        return mode.factor @ mode.factor.T, inverse_from_factor(mode.factor)
 
 
 def _inverse(precision: Array) -> Array:
