@@ -333,6 +333,7 @@ def test_every_capability_is_asked_about():
     arguments |= {c.FillsGaps, c.HasPosterior, c.HasSteps}  # gaps: tests/analysis/densities
     arguments |= {c.NamesColumns, c.PreparesBlocks, c.ComparableResult, c.StatesLogProbabilities}
     arguments |= {c.ChecksItself}  # of approximations: tests/estimators/test_reliability.py
+    arguments |= {c.WeighsNumbers}  # of partitions: tests/mixture/test_component_choice.py
     arguments |= {c.TellsBends}  # of a basis: tests/regression/bayesian/test_columns_apart.py
     assert protocols == {*ASKED, *arguments}
 
