@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 
 from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.estimators.group_columns import learn_levels, split_columns
-from posteriori.estimators.weighted_fits import check_frequency, weighted_limit
+from posteriori.estimators.weighted_fits import check_frequency
 from posteriori.inference.effects.effect_layout import GroupedRows
 from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.numerics.evidence import Fingerprint
@@ -26,6 +26,7 @@ from posteriori.numerics.validation import (
     naming_texts,
     require_moderate,
     unmasked,
+    weighted_limit,
 )
 
 __all__ = [
@@ -83,8 +84,8 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Any:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         check_finite_columns(X, None)
         return X
-    X = unmasked("X", X)
     plain = type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and len(X) > 0
+    X = X if plain else unmasked("X", X)
     seen = not reset and not offers(estimator, NamesColumns)
     if plain and seen and X.shape[1] == estimator.n_features_in_:
         x = X  # as scikit-learn's checks would return it; small chunks feel their cost
@@ -107,8 +108,11 @@ def check_gappy_inputs(estimator: Any, X: Any, *, reset: bool = False) -> Array:
 
 
 def _as_numbers(estimator: Any, X: Any, reset: bool) -> Array:
+    how: Any = {"reset": reset, "dtype": np.float64, "ensure_all_finite": False}
+    if type(X) is np.ndarray and X.dtype == np.float64:
+        return validate_data(estimator, X, **how)  # numbers already: nothing to convert
     with naming_overflow("X"), naming_texts("X"):
-        return validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        return validate_data(estimator, X, **how)
 
 
 def as_column(X: Any) -> Any:

@@ -10,9 +10,9 @@ from sklearn.utils.validation import _check_sample_weight, has_fit_parameter
 
 from posteriori.estimators.contract import last_step
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import LARGEST_DATUM, require_moderate, unmasked
+from posteriori.numerics.validation import require_moderate, unmasked, weighted_limit
 
-__all__ = ["check_frequency", "fit_weighted", "require_frequency", "weighted_limit"]
+__all__ = ["check_frequency", "fit_weighted", "require_frequency"]
 
 #: Whole numbers up to here are exact, and so are their sums over a table.
 LARGEST_FREQUENCY = 1e12
@@ -36,11 +36,6 @@ def check_frequency(sample_weight: Any, x: Any) -> Array:
     ):
         require_moderate("X", x, weighted_limit(most))
     return frequency
-
-
-def weighted_limit(most: float) -> float:
-    """Return up to where, and from whose inverse, squares of data that count so many times are numbers."""
-    return LARGEST_DATUM / float(np.sqrt(max(most, 1.0 / most)))
 
 
 def require_frequency(frequency: Array) -> None:

@@ -43,6 +43,7 @@ __all__ = [
     "require_same_size",
     "require_squares",
     "unmasked",
+    "weighted_limit",
     "whole",
     "width_factor",
 ]
@@ -212,6 +213,11 @@ def require_moderate(name: str, values: Array, limit: float = LARGEST_DATUM) -> 
         raise ValueError(
             f"{name} has no number beyond {size:.6g}, whose square is 0; divide it by a unit of its size"
         )
+
+
+def weighted_limit(most: float) -> float:
+    """Return up to where, and from whose inverse, squares of data that count so many times are numbers."""
+    return LARGEST_DATUM / float(np.sqrt(max(most, 1.0 / most)))
 
 
 def require_reach(variances: Array) -> None:

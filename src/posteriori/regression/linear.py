@@ -22,9 +22,9 @@ from posteriori.estimators.estimator_rows import check_inputs, check_rows, colum
 from posteriori.estimators.parameters import NOT_NEGATIVE, check_parameters
 from posteriori.numerics.least_squares.regression_statistics import (
     RegressionStatistics,
+    column_norms,
     regression_statistics,
 )
-from posteriori.numerics.least_squares.triangle import column_norms
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.special import LOG_2PI

@@ -19,9 +19,9 @@ from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.numerics.least_squares.regression_statistics import (
     RegressionStatistics,
+    least_squares,
     regression_statistics,
 )
-from posteriori.numerics.least_squares.triangle import least_squares
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 

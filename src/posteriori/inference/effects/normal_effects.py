@@ -27,10 +27,11 @@ from posteriori.inference.effects.effect_layout import EffectLayout, effect_gram
 from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.least_squares.regression_statistics import (
     RegressionStatistics,
-    SafeGram,
     regression_statistics,
+    triangle,
+    triangle_of,
 )
-from posteriori.numerics.least_squares.triangle import INDEPENDENT, triangle, triangle_of
+from posteriori.numerics.least_squares.safe_gram import INDEPENDENT, SafeGram
 from posteriori.numerics.types import Array
 
 __all__ = ["CellSums", "EffectSolution", "likely_ratios", "solve_effects", "sum_cells"]

@@ -25,7 +25,8 @@ from posteriori.inference.gaussian.equations import (
 from posteriori.inference.gaussian.ordering import FEW_NUMBERS, densify
 from posteriori.inference.gaussian.system import GaussianSystem
 from posteriori.numerics.lazy import scipy_linalg
-from posteriori.numerics.least_squares.triangle import INDEPENDENT, column_norms, triangle_of
+from posteriori.numerics.least_squares.regression_statistics import column_norms, triangle_of
+from posteriori.numerics.least_squares.safe_gram import INDEPENDENT
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 

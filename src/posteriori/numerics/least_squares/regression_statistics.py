@@ -6,7 +6,12 @@ With frequency f and noise variance v of each row, and weights w = f/v,
 
 R comes from the Gram matrix by Cholesky's method as long as the columns are far from dependent;
 otherwise blocks of rows are triangularised by Householder's method, which squares no condition
-number. Batch, stream and merge agree to rounding.
+number. Batch, stream and merge agree to rounding. With
+
+.. math:: R = \begin{pmatrix} U & u \\ 0 & \rho \end{pmatrix},\qquad |y - Xw|^2 = |u - Uw|^2 + \rho^2,
+
+the weights solve :math:`Uw = u`, and :math:`\rho^2` is left over without a difference of large numbers. What
+a prior says are rows like others, and triangles of parts are stacked to make the triangle of the whole.
 
 Reference: T. Chan, G. Golub & R. LeVeque, "Algorithms for computing the sample variance", 1983;
 Å. Björck, "Numerical methods for least squares problems", 1996.
@@ -14,36 +19,36 @@ Reference: T. Chan, G. Golub & R. LeVeque, "Algorithms for computing the sample 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
-from posteriori.numerics.least_squares.triangle import (
-    INDEPENDENT,
-    column_norms,
-    padded,
-    trapezoid,
-    trapezoid_of,
+from posteriori.numerics.blocks.block_sizes import WITH_COPY
+from posteriori.numerics.least_squares.safe_gram import (
+    CONSTANT,
+    LARGEST,
+    SMALLEST,
+    SafeGram,
+    safe_gram,
 )
 from posteriori.numerics.types import Array
 
-__all__ = ["RegressionStatistics", "regression_statistics"]
-
-#: A share of the target's variance this small that is left over wants all digits.
-_PERFECT = 1e-6
+__all__ = [
+    "LeastSquares",
+    "RegressionStatistics",
+    "column_norms",
+    "least_squares",
+    "regression_statistics",
+    "trapezoid",
+    "triangle",
+    "triangle_of",
+]
 
 #: Data of this many numbers or less are triangularised: it costs next to nothing.
 _SMALL = 1 << 14
-
-#: A spread this small beside the mean is rounding.
-_CONSTANT = 1e-13
-
-#: Squares outside these bounds lose digits or overflow.
-_SMALLEST, _LARGEST = 1e-280, 1e280
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ class RegressionStatistics:
         Weighted means of the columns; 0 when the data are not centred.
     squared : SafeGram or (K, D + M)
         RᵀR where no digits are lost by it, otherwise R, without rows of zeros where the data have
-        fewer rows than inputs.
+        fewer rows than columns.
     n_inputs : int
         D.
     centred : bool
@@ -79,11 +84,11 @@ class RegressionStatistics:
     @cached_property
     def factor(self) -> Array:
         """Upper triangular R, (D + M, D + M)."""
-        return padded(self.reduced)
+        return _padded(self.reduced)
 
     @cached_property
     def reduced(self) -> Array:
-        """R without the rows of zeros that fewer rows than inputs leave, (K, D + M)."""
+        """R without the rows of zeros that fewer rows than columns leave, (K, D + M)."""
         if isinstance(self.squared, SafeGram):
             return np.linalg.cholesky(self.squared.gram).T
         return self.squared
@@ -103,11 +108,11 @@ class RegressionStatistics:
         if total.rows * self.n_inputs > _SMALL and not wide:
             mine, theirs = self._gram(), other._gram()
             gram = mine.gram + theirs.gram + between[:, None] * between
-            safe = _safe_gram(gram, mine.left + theirs.left, self.n_inputs, total)
+            safe = safe_gram(gram, mine.left + theirs.left, self.n_inputs, total.weight, total.mean)
         if safe is not None:
             return RegressionStatistics(*total, safe, self.n_inputs, self.centred)
         factor = trapezoid(np.concatenate([self.reduced, other.reduced, between[None]]))
-        factor = _as_kept(_without_rounding(factor, total), self.n_inputs)
+        factor = _without_rounding(factor, total)
         return RegressionStatistics(*total, factor, self.n_inputs, self.centred)
 
     def _sums(self) -> _Sums:
@@ -117,7 +122,7 @@ class RegressionStatistics:
         if isinstance(self.squared, SafeGram):
             return self.squared
         with np.errstate(over="ignore", invalid="ignore"):
-            square = padded(self.squared)
+            square = _padded(self.squared)
             return SafeGram(square.T @ square, np.diagonal(square) ** 2)
 
     @property
@@ -130,21 +135,6 @@ class RegressionStatistics:
         """The same with 1 in the place of 0, to divide by."""
         scales = self.scales
         return np.where(scales > 0, scales, 1.0)
-
-
-class SafeGram(NamedTuple):
-    """A Gram matrix far from singular.
-
-    Attributes
-    ----------
-    gram : (D + M, D + M)
-    left : (D + M,)
-        At most what the columns before it leave of each column's squares, R_jj². Further rows only
-        add to that: while it is large enough, no factor is needed to tell that digits are safe.
-    """
-
-    gram: Array
-    left: Array
 
 
 class _Sums(NamedTuple):
@@ -195,7 +185,7 @@ def regression_statistics(
     if total.rows * x.shape[1] > _SMALL and not wide:
         with np.errstate(over="ignore", invalid="ignore"):
             gram = gram + _gram(x, y, weights, here.mean)
-        safe = _safe_gram(gram, left, x.shape[1], total)
+        safe = safe_gram(gram, left, x.shape[1], total.weight, total.mean)
         if safe is not None:
             return RegressionStatistics(*total, safe, x.shape[1], centre)
     alone = _careful_statistics(x, y, weights, here, centre)
@@ -248,9 +238,6 @@ def _join(one: _Sums, other: _Sums) -> tuple[_Sums, Array]:
     return total, np.sqrt(one.weight * share) * shift
 
 
-# -- Gram matrices ---------------------------------------------------------------------------
-
-
 def _gram(x: Array, y: Array, weights: Array | None, mean: Array) -> Array:
     if weights is None and not mean.any():
         across = x.T @ y  # nothing to copy
@@ -261,26 +248,6 @@ def _gram(x: Array, y: Array, weights: Array | None, mean: Array) -> Array:
     return total
 
 
-def _safe_gram(gram: Array, left: Array, n_inputs: int, sums: _Sums) -> SafeGram | None:
-    """Return a Gram matrix in which rounding does not show, None for others.
-
-    ``left`` is what is known of R_jj² from below; where that does not suffice, R is made.
-    """
-    squares = np.diagonal(gram)
-    constant = sums.weight * (_CONSTANT * sums.mean) ** 2
-    if not (np.all(squares > constant + _SMALLEST) and squares.max() < _LARGEST):
-        return None
-    needed = INDEPENDENT * squares
-    needed[n_inputs:] = _PERFECT * squares[n_inputs:]
-    if np.all(left >= needed):
-        return SafeGram(gram, left)
-    try:
-        left = np.diagonal(np.linalg.cholesky(gram)) ** 2
-    except np.linalg.LinAlgError:
-        return None
-    return SafeGram(gram, left) if np.all(left >= needed) else None
-
-
 # -- triangular factors of rows --------------------------------------------------------------
 
 
@@ -289,28 +256,23 @@ def _careful_statistics(
 ) -> RegressionStatistics:
     """Triangularise the rows."""
     d, scales = x.shape[1], _magnitudes(x, y)
-    smallest, largest = np.sqrt([_SMALLEST, _LARGEST / max(sums.weight, 1.0)])
+    smallest, largest = np.sqrt([SMALLEST, LARGEST / max(sums.weight, 1.0)])
     ordinary = np.all((scales > smallest) & (scales < largest))
     if not ordinary:
         x, y = x / scales[:d], y / scales[d:]
         sums = sums._replace(mean=_means(x, y, weights, sums.weight, centre))
-    factor = trapezoid_of(_blocks(x, y, weights, sums.mean), len(sums.mean))
-    factor = _as_kept(_without_rounding(factor, sums), d)
+    factor = _trapezoid_of(_blocks(x, y, weights, sums.mean), len(sums.mean))
+    factor = _without_rounding(factor, sums)
     if ordinary:
         return RegressionStatistics(*sums, factor, d, centre)
     sums = sums._replace(mean=sums.mean * scales)
     return RegressionStatistics(*sums, factor * scales, d, centre)
 
 
-def _as_kept(factor: Array, n_inputs: int) -> Array:
-    """Return a trapezoid of fewer rows than inputs as it is, others as a square."""
-    return factor if len(factor) < n_inputs else padded(factor)
-
-
 def _without_rounding(factor: Array, sums: _Sums) -> Array:
     """Return the factor with 0 for columns whose spread is rounding beside their mean."""
     spread = column_norms(factor) / np.sqrt(sums.weight)
-    return np.where(spread > _CONSTANT * np.abs(sums.mean), factor, 0.0)
+    return np.where(spread > CONSTANT * np.abs(sums.mean), factor, 0.0)
 
 
 def _magnitudes(x: Array, y: Array) -> Array:
@@ -322,7 +284,7 @@ def _magnitudes(x: Array, y: Array) -> Array:
 
 def _blocks(x: Array, y: Array, weights: Array | None, mean: Array) -> Iterator[Array]:
     """Yield centred rows [x y] √w, a block at a time in the same memory."""
-    step = min(len(x), rows_per_block(len(mean), WITH_COPY))
+    step = min(len(x), max(1, WITH_COPY // len(mean)))
     cut, memory = x.shape[1], np.empty((step, len(mean)))
     for first in range(0, len(x), step):
         rows = slice(first, first + step)
@@ -332,3 +294,76 @@ def _blocks(x: Array, y: Array, weights: Array | None, mean: Array) -> Iterator[
         if weights is not None:
             block *= np.sqrt(weights[rows])[:, None]
         yield block
+
+
+# -- triangles of any rows [X y] --------------------------------------------------------------
+
+
+class LeastSquares(NamedTuple):
+    """Weights that leave the least squares.
+
+    Attributes
+    ----------
+    mean : (D,)
+    factor : (D, D)
+        Upper triangular U with UᵀU = XᵀX.
+    misfit : float
+        ρ², what is left.
+    """
+
+    mean: Array
+    factor: Array
+    misfit: float
+
+
+def least_squares(rows: Array, n_inputs: int) -> LeastSquares:
+    """Return the weights of inputs under which rows [X y] (N, D + 1) leave the least squares."""
+    r = triangle(rows)
+    factor = r[:n_inputs, :n_inputs]
+    mean = np.linalg.solve(factor, r[:n_inputs, n_inputs])  # a triangle is solved as it stands
+    return LeastSquares(mean, factor, float((r[n_inputs:, n_inputs] ** 2).sum()))
+
+
+def triangle(rows: Array) -> Array:
+    """Return R of a QR decomposition with columns scaled to unit length, padded to a square."""
+    return _padded(trapezoid(rows))
+
+
+def trapezoid(rows: Array) -> Array:
+    """Return the same without padding: as many rows as there are, but no more than columns."""
+    lengths = column_norms(rows)
+    safe = np.where(lengths > 0, lengths, 1.0)
+    return np.asarray(np.linalg.qr(rows / safe, mode="r") * safe)
+
+
+def _padded(rows: Array) -> Array:
+    """Return rows, and rows of zeros below where they are fewer than the columns."""
+    missing = max(0, rows.shape[1] - len(rows))
+    return np.pad(rows, ((0, missing), (0, 0))) if missing else rows
+
+
+def _trapezoid_of(blocks: Iterable[Array], width: int) -> Array:
+    """Return the trapezoid of all rows of some blocks (N, width); small ones go together.
+
+    A block may lie in memory that the next one overwrites.
+    """
+    kept, waiting = [np.zeros((0, width))], 0
+    for block in blocks:
+        waiting += len(block)
+        if waiting < width:
+            kept.append(block.copy())
+        else:
+            kept, waiting = [trapezoid(np.concatenate([*kept, block]))], 0
+    return kept[0] if len(kept) == 1 and len(kept[0]) else trapezoid(np.concatenate(kept))
+
+
+def triangle_of(blocks: Iterable[Array], width: int) -> Array:
+    """Return the same, padded to a square."""
+    return _padded(_trapezoid_of(blocks, width))
+
+
+def column_norms(a: Array) -> Array:
+    """Return the Euclidean lengths of the columns, also where squares over- or underflow."""
+    largest = np.abs(a).max(axis=0, initial=0.0)
+    safe = np.where(largest > 0, largest, 1.0)
+    return largest * np.sqrt(((a / safe) ** 2).sum(axis=0))

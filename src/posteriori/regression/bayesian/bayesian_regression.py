@@ -34,7 +34,6 @@ from posteriori.numerics.random import as_generator
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import width_factor
-from posteriori.regression.bayesian.default_priors import scaled_prior
 from posteriori.regression.bayesian.grouped_learning import learn_groups
 from posteriori.regression.bayesian.learned_attributes import LearnedAttributes
 from posteriori.regression.bayesian.learning import Learned
@@ -42,7 +41,7 @@ from posteriori.regression.bayesian.left_out_rows import (
     expected_log_likelihood,
     leave_one_out_log_density,
 )
-from posteriori.regression.bayesian.priors import CONSTRAINTS, check_prior
+from posteriori.regression.bayesian.priors import CONSTRAINTS, check_prior, scaled_prior
 
 __all__ = ["BayesianLinearRegression"]
 

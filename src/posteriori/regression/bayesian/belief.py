@@ -11,6 +11,7 @@ whole grid of hyper-parameters cost one product with the inputs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_reach
 from posteriori.regression.bayesian.open_directions import OpenDirections, OpenParts
 
-__all__ = ["LinearBelief", "Pull"]
+__all__ = ["LinearBelief", "Pull", "join_beliefs"]
 
 _NO_DENSITY = (
     "posterior_ has no density: some weights are fixed, by an infinite prior_precision, where a set leaves "
@@ -286,3 +287,46 @@ class LinearBelief:
         return VectorNormalInverseGamma(
             mean, mean_precision=root.T @ root, shape=shape[0], scale=scale[0]
         )
+
+
+def join_beliefs(beliefs: Sequence[LinearBelief], shares: Array) -> LinearBelief:
+    """Return the mixture of beliefs of the same data, with these shares.
+
+    The directions of all stand side by side; along those of others a belief does not vary.
+    """
+    if len(beliefs) == 1:
+        return beliefs[0]
+    rows = sum(len(one.scale) for one in beliefs)
+    precisions = np.full((rows, sum(one.directions.shape[1] for one in beliefs)), np.inf)
+    node = place = 0
+    for one in beliefs:
+        nodes, width = one.precisions.shape
+        precisions[node : node + nodes, place : place + width] = one.precisions
+        node, place = node + nodes, place + width
+    shapes = [one.shape for one in beliefs if one.shape is not None]
+    return replace(
+        beliefs[0],
+        probabilities=np.concatenate(
+            [share * one.probabilities for one, share in zip(beliefs, shares, strict=True)]
+        ),
+        mean=np.concatenate([one.mean for one in beliefs]),
+        directions=np.concatenate([one.directions for one in beliefs], axis=1),
+        precisions=precisions,
+        shape=np.concatenate(shapes) if shapes else None,
+        scale=np.concatenate([one.scale for one in beliefs]),
+        unseen=_open_parts(beliefs),
+    )
+
+
+def _open_parts(beliefs: Sequence[LinearBelief]) -> OpenParts | None:
+    """Return what beliefs leave open; those that leave nothing have no weights that vary there."""
+    if all(one.unseen is None for one in beliefs):
+        return None
+    nothing = np.full(len(beliefs[0].centre), np.inf)
+    parts = tuple(
+        one.unseen
+        if isinstance(one.unseen, OpenDirections)
+        else OpenDirections(nothing, np.ones(len(one.scale)))
+        for one in beliefs
+    )
+    return OpenParts(parts, tuple(one.directions.shape[1] for one in beliefs))

@@ -19,33 +19,23 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.numerics.lazy import special
-from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
-from posteriori.numerics.least_squares.triangle import trapezoid
+from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics, trapezoid
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
-from posteriori.regression.bayesian.belief import LinearBelief
-from posteriori.regression.bayesian.belief_making import (
-    join_beliefs,
+from posteriori.regression.bayesian.belief import LinearBelief, join_beliefs
+from posteriori.regression.bayesian.conjugate_weights import (
+    integrated_evidence,
     less_prior_mean,
     make_belief,
+    weight_posterior,
 )
-from posteriori.regression.bayesian.default_priors import (
-    column_scales,
-    intercept_prior,
-    noise_scale,
-    noise_shape,
-)
-from posteriori.regression.bayesian.priors import LinearPrior
+from posteriori.regression.bayesian.priors import SettledPrior
 from posteriori.regression.bayesian.scales.hyper_grid import (
     RelativeScale,
     integrate_hyperparameters,
 )
 from posteriori.regression.bayesian.scales.spectrum import decompose
-from posteriori.regression.bayesian.scales.weight_evidence import (
-    integrated_evidence,
-    weight_posterior,
-)
 
 __all__ = ["AveragedSets", "average_sets", "joining_columns"]
 
@@ -100,11 +90,11 @@ class SetMember(NamedTuple):
     scale: Array
 
 
-def average_sets(statistics: RegressionStatistics, prior: LinearPrior) -> AveragedSets:
+def average_sets(statistics: RegressionStatistics, prior: SettledPrior) -> AveragedSets:
     """Return the average over sets of columns that join one by one, given statistics of few rows."""
-    d, scales = statistics.n_inputs, column_scales(statistics, prior)
-    factor = statistics.reduced[:d, :d] / scales
-    target = statistics.reduced[:d, d] - statistics.reduced[:d, :d] @ prior.mean
+    d = statistics.n_inputs
+    factor = statistics.reduced[:d, :d] / prior.scales
+    target = statistics.reduced[:d, d] - statistics.reduced[:d, :d] @ prior.given.mean
     members = [_member_of(statistics, prior, np.zeros(0, dtype=np.int64))]
     for columns in joining_columns(factor, target):
         members.append(_member_of(statistics, prior, columns))
@@ -147,12 +137,11 @@ def joining_columns(factor: Array, target: Array) -> Iterator[Array]:
         yield np.sort(chosen)
 
 
-def _member_of(statistics: RegressionStatistics, prior: LinearPrior, columns: Array) -> SetMember:
+def _member_of(statistics: RegressionStatistics, prior: SettledPrior, columns: Array) -> SetMember:
     """Return what is learned given a set of columns."""
-    some = less_prior_mean(statistics, prior.mean, columns)
+    some = less_prior_mean(statistics, prior.given.mean, columns)
     some = replace(some, squared=trapezoid(some.reduced))
-    intercept = intercept_prior(statistics, prior, 1.0)
-    shape, scale = noise_shape(prior), noise_scale(statistics, prior)
+    intercept, shape, scale = prior.intercept, prior.noise_shape, prior.noise_scale
     price = _log_price(statistics.n_inputs, len(columns))
     if not len(columns):
         nothing = weight_posterior(some, np.zeros((0, 0)), np.zeros(0))
@@ -160,9 +149,7 @@ def _member_of(statistics: RegressionStatistics, prior: LinearPrior, columns: Ar
         none = np.zeros((1, 0)), np.zeros((0, 0)), np.zeros((1, 0))
         one = np.ones(1)
         return SetMember(columns, log_evidence - price, *none, one, a * one, b * one)
-    spectrum = decompose(
-        some, np.zeros(len(columns)), column_scales(statistics, prior)[columns], intercept
-    )
+    spectrum = decompose(some, np.zeros(len(columns)), prior.scales[columns], intercept)
     grid = integrate_hyperparameters(spectrum, RelativeScale(len(columns), shape, scale))
     return SetMember(
         columns,
@@ -177,16 +164,15 @@ def _member_of(statistics: RegressionStatistics, prior: LinearPrior, columns: Ar
 
 
 def _belief_of(
-    statistics: RegressionStatistics, prior: LinearPrior, one: SetMember
+    statistics: RegressionStatistics, prior: SettledPrior, one: SetMember
 ) -> LinearBelief:
     """Return what is believed given a set: weights of other columns are at their prior mean."""
-    mean = np.tile(prior.mean, (len(one.shape), 1))
+    mean = np.tile(prior.given.mean, (len(one.shape), 1))
     mean[:, one.columns] += one.mean
     directions = np.zeros((statistics.n_inputs, one.directions.shape[1]))
     directions[one.columns] = one.directions
-    intercept = intercept_prior(statistics, prior, 1.0)
     noise = one.shape, one.scale, one.probabilities
-    return make_belief(statistics, intercept, mean, directions, one.precisions, *noise)
+    return make_belief(statistics, prior.intercept, mean, directions, one.precisions, *noise)
 
 
 def _log_price(columns: int, chosen: int) -> float:

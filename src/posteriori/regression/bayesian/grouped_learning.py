@@ -28,11 +28,6 @@ from posteriori.numerics.evidence import Fingerprint
 from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
 from posteriori.numerics.types import Array
 from posteriori.regression.bayesian.belief import LinearBelief
-from posteriori.regression.bayesian.default_priors import (
-    column_scales,
-    intercept_prior,
-    noise_scale,
-)
 from posteriori.regression.bayesian.grouped_belief import EffectBelief, GroupedBelief
 from posteriori.regression.bayesian.learning import Learned, Solution, solve
 from posteriori.regression.bayesian.priors import LinearPrior
@@ -159,22 +154,21 @@ class _Problem:
     @classmethod
     def of(cls, cells: CellSums, prior: LinearPrior) -> _Problem:
         plain = cells.total
-        unit = 1.0 if prior.noise_precision is None else prior.noise_precision
-        intercept = intercept_prior(plain, prior, unit)  # normal with few rows too: it is an effect
+        intercept = prior.settled(plain).intercept  # normal with few rows too: it is an effect
         prior = prior.for_rows(plain.rows)
-        scales = column_scales(plain, prior)
+        _, scales, _, _, noise_scale = prior.settled(plain)
         level, precision = (0.0, 1.0) if intercept is None else intercept[:2]
         alone = prior._replace(
             fit_intercept=False,
             standardize=False,
-            noise_scale=noise_scale(plain, prior),
+            noise_scale=noise_scale,
             mean=prior.mean * scales,
             root=None if prior.root is None else prior.root / scales[prior.free],
         )
         measured = cells.measured(level, scales)
         if prior.hyperparameters in ("type-II", "ard") and _tell_targets(measured):
             # the evidence would grow without end as the noise vanishes: times exp(−b₀/σ²)
-            measured.within[-1, -1] = np.sqrt(2.0 * noise_scale(plain, prior))
+            measured.within[-1, -1] = np.sqrt(2.0 * noise_scale)
         return cls(measured, alone, precision, plain, level, scales)
 
     def solve(self, log_spreads: Array) -> tuple[EffectSolution, Solution]:

@@ -18,29 +18,24 @@ from posteriori.inference.sparsity.relevance import (
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.least_squares.regression_statistics import (
     RegressionStatistics,
+    column_norms,
 )
-from posteriori.numerics.least_squares.triangle import column_norms
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.logspace import log_softmax, log_sum_exp
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
-from posteriori.regression.bayesian.belief import LinearBelief
-from posteriori.regression.bayesian.belief_making import (
-    join_beliefs,
+from posteriori.regression.bayesian.belief import LinearBelief, join_beliefs
+from posteriori.regression.bayesian.conjugate_weights import (
+    WeightPosterior,
     less_prior_mean,
     make_belief,
-)
-from posteriori.regression.bayesian.default_priors import (
-    column_scales,
-    intercept_prior,
-    noise_scale,
-    noise_shape,
-    scales_by_share,
+    weighed_noise,
+    weight_posterior,
 )
 from posteriori.regression.bayesian.few_columns import average_sets
 from posteriori.regression.bayesian.open_directions import OpenDirections
-from posteriori.regression.bayesian.priors import LinearPrior
+from posteriori.regression.bayesian.priors import LinearPrior, SettledPrior
 from posteriori.regression.bayesian.scales.hyper_grid import (
     HyperGrid,
     HyperPriors,
@@ -50,18 +45,14 @@ from posteriori.regression.bayesian.scales.hyper_grid import (
 )
 from posteriori.regression.bayesian.scales.spectrum import Spectrum, decompose
 from posteriori.regression.bayesian.scales.type_two import climb_by_fixed_point, maximise_evidence
-from posteriori.regression.bayesian.scales.weight_evidence import (
-    InterceptPrior,
-    WeightPosterior,
-    integrated_evidence,
-    known_noise_evidence,
-    weight_posterior,
-)
 
 __all__ = ["Learned", "Solution", "solve"]
 
 #: Share of the targets' squares that is noise at least, where it is chosen by evidence.
 _NOISE_FLOOR = 1e-14
+
+#: A prior of this share of the size of each column determines all weights, whatever the data say.
+_PLENTY = 1e-6
 
 #: Shares of columns apart that are less probable are left out.
 _RARE_SHARE = 1e-4
@@ -140,58 +131,48 @@ class Learned:
 def solve(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
     """Return posterior, evidence and hyper-parameters."""
     settled = prior.for_rows(statistics.rows)
-    return _SOLVERS[settled.hyperparameters](statistics, settled)
+    return _SOLVERS[settled.hyperparameters](statistics, settled.settled(statistics))
 
 
 # -- ways of treating the hyper-parameters ---------------------------------------------------
 
 
-def _solve_fixed(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+def _solve_fixed(statistics: RegressionStatistics, prior: SettledPrior) -> Solution:
     """Use the prior as it is given; the noise is known or integrated out."""
-    d = statistics.n_inputs
-    beta = prior.noise_precision
-    unit = 1.0 if beta is None else beta
-    given = prior.root
-    root = column_scales(statistics, prior) if given is None else given / np.sqrt(unit)
-    free = np.flatnonzero(prior.free)
-    shifted = less_prior_mean(statistics, prior.mean, free)
-    intercept = intercept_prior(statistics, prior, unit)
-    wide = shifted.is_wide and root.ndim == 1 and bool(root.all())
+    given, d = prior.given, statistics.n_inputs
+    root = prior.scales if given.root is None else given.root / np.sqrt(given.unit)
+    free = np.flatnonzero(given.free)
+    shifted = statistics
+    if len(free) < d or given.mean.any():
+        shifted = less_prior_mean(statistics, given.mean, free)
+    wide = len(shifted.reduced) < len(free) and root.ndim == 1 and bool(root.all())
     learn = _weights_through_rows if wide else _weights_of_columns
     weights = learn(shifted, root)
     directions = np.zeros((d, weights.directions.shape[1]))
     directions[free] = weights.directions
-    mean = prior.mean.copy()
+    mean = given.mean.copy()
     mean[free] += weights.mean
-    belief_shape: Array | None
-    if beta is None:
-        noise = noise_shape(prior), noise_scale(statistics, prior)
-        log_evidence, shape, belief_scale = integrated_evidence(shifted, weights, *noise, intercept)
-        _require_noise(statistics, prior, shape, belief_scale)
-        belief_shape = np.array([shape])
-    else:
-        log_evidence = known_noise_evidence(shifted, weights, 1.0 / beta, intercept)
-        belief_shape, belief_scale = None, 1.0 / beta
-    belief = make_belief(
-        statistics,
-        intercept,
-        mean,
-        directions,
-        weights.precisions[None],
-        belief_shape,
-        np.array([belief_scale]),
-    )
+    log_evidence, shape, scale = weighed_noise(shifted, weights, prior)
+    if shape is not None and (given.is_flat or not shape[0] > 0):
+        _require_noise(statistics, given, float(shape[0]), float(scale[0]))
+    of_weights = mean, directions, weights.precisions[None]
+    belief = make_belief(statistics, prior.intercept, *of_weights, shape, scale)
     if wide:
         scales = np.full(d, np.inf)
         scales[free] = root
         belief = replace(belief, unseen=OpenDirections(scales, np.ones(1)))
-    return Solution(belief, log_evidence, noise_precision=beta)
+    return Solution(belief, log_evidence, noise_precision=given.noise_precision)
 
 
 def _weights_of_columns(statistics: RegressionStatistics, root: Array) -> WeightPosterior:
     """Return the posterior of weights around 0 under a prior of this root, or diagonal root."""
     matrix = np.diag(root)[root > 0] if root.ndim == 1 else root
-    _require_determined(np.concatenate([statistics.reduced[:, :-1], matrix]))
+    told = np.concatenate([statistics.reduced[:, :-1], matrix])
+    sizes = np.abs(told).max(axis=0, initial=0.0)
+    if (
+        root.ndim > 1 or not (root > _PLENTY * sizes).all()
+    ):  # a prior of some strength determines all
+        _require_determined(told)
     return weight_posterior(statistics, matrix, np.zeros(statistics.n_inputs))
 
 
@@ -208,26 +189,29 @@ def _weights_through_rows(statistics: RegressionStatistics, scales: Array) -> We
     )
 
 
-def _solve_type_two(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+def _solve_type_two(statistics: RegressionStatistics, prior: SettledPrior) -> Solution:
     """Choose α and β of highest evidence, given each share of columns that are apart."""
-    choices = scales_by_share(statistics, prior)
+    choices = prior.scales_by_share
     return _sum_over_shares(
         [_solve_at_best(statistics, prior, scales) for scales in choices],
-        [(scales / column_scales(statistics, prior)) ** 2 for scales in choices],
+        [(scales / prior.scales) ** 2 for scales in choices],
     )
 
 
-def _solve_at_best(statistics: RegressionStatistics, prior: LinearPrior, scales: Array) -> Solution:
+def _solve_at_best(
+    statistics: RegressionStatistics, prior: SettledPrior, scales: Array
+) -> Solution:
     """Choose α and β of highest evidence, for columns in these units."""
-    intercept, spectrum, _ = _noisy_spectrum(statistics, prior, scales)
-    climb = maximise_evidence if prior.solver == "newton" else climb_by_fixed_point
+    spectrum, _ = _noisy_spectrum(statistics, prior, scales)
+    climb = maximise_evidence if prior.given.solver == "newton" else climb_by_fixed_point
     best = climb(spectrum)
-    mean, precisions, directions = prior.mean, np.ones((1, 0)), np.zeros((len(prior.mean), 0))
+    mean, precisions = prior.given.mean, np.ones((1, 0))
+    directions = np.zeros((len(mean), 0))
     if np.isfinite(best.ratio):
         mean = mean + spectrum.weights(best.ratio)
         precisions, directions = (spectrum.squares + best.ratio)[None], spectrum.directions
     noise = None, np.array([1.0 / best.noise_precision])
-    belief = make_belief(statistics, intercept, mean, directions, precisions, *noise)
+    belief = make_belief(statistics, prior.intercept, mean, directions, precisions, *noise)
     if np.isfinite(best.ratio):
         belief = _with_unseen(belief, scales, np.array([best.ratio]))
     alpha = best.ratio * best.noise_precision
@@ -236,12 +220,12 @@ def _solve_at_best(statistics: RegressionStatistics, prior: LinearPrior, scales:
     )
 
 
-def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+def _solve_relevance(statistics: RegressionStatistics, prior: SettledPrior) -> Solution:
     """Choose β and a precision for every weight of highest evidence."""
-    d, scales = statistics.n_inputs, column_scales(statistics, prior)
-    intercept, spectrum, floored = _noisy_spectrum(statistics, prior, scales)
+    d, scales = statistics.n_inputs, prior.scales
+    spectrum, floored = _noisy_spectrum(statistics, prior, scales)
     factor = statistics.reduced[:d, :d] / scales
-    target = statistics.reduced[:d, d] - statistics.reduced[:d, :d] @ prior.mean
+    target = statistics.reduced[:d, d] - statistics.reduced[:d, :d] @ prior.given.mean
     start = np.inf if floored else maximise_evidence(spectrum).ratio
     prices = prices_of_columns(d) if floored else np.zeros(d)
     if floored:  # no more rows of the factor say something than the data have
@@ -255,11 +239,13 @@ def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> So
     kept = np.flatnonzero(best.variances > 0)
     stacked = np.concatenate([np.diag(best.variances[kept] ** -0.5), factor[:, kept]])
     q, r = np.linalg.qr(stacked)
-    mean, directions = prior.mean.copy(), np.zeros((d, len(kept)))
+    mean, directions = prior.given.mean.copy(), np.zeros((d, len(kept)))
     mean[kept] += np.linalg.solve(r, q[len(kept) :].T @ target) / scales[kept]
     directions[kept] = triangular_inverse(r.T).T / scales[kept, None]
     noise = None, np.array([1.0 / best.noise_precision])
-    belief = make_belief(statistics, intercept, mean, directions, np.ones((1, len(kept))), *noise)
+    belief = make_belief(
+        statistics, prior.intercept, mean, directions, np.ones((1, len(kept))), *noise
+    )
     alpha = np.full(d, np.inf)
     with np.errstate(over="ignore"):  # next to a point, as those that are left out
         alpha[kept] = best.noise_precision / best.variances[kept]
@@ -268,31 +254,31 @@ def _solve_relevance(statistics: RegressionStatistics, prior: LinearPrior) -> So
     )
 
 
-def _solve_few_columns(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+def _solve_few_columns(statistics: RegressionStatistics, prior: SettledPrior) -> Solution:
     """Average over sets of columns that join one by one; given a set, over its scale and the noise."""
     averaged = average_sets(statistics, prior)
     return Solution(averaged.belief, averaged.log_evidence, "type-II", n_iter=averaged.n_sets)
 
 
-def _solve_grid(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+def _solve_grid(statistics: RegressionStatistics, prior: SettledPrior) -> Solution:
     """Integrate α and β under gamma hyper-priors."""
-    scale = noise_scale(statistics, prior)
-    rate = scale if prior.precision_rate is None else prior.precision_rate
-    priors = HyperPriors(prior.precision_shape, rate, noise_shape(prior), scale)
+    given, scale = prior.given, prior.noise_scale
+    rate = scale if given.precision_rate is None else given.precision_rate
+    priors = HyperPriors(given.precision_shape, rate, prior.noise_shape, scale)
     return _integrate(statistics, prior, priors)
 
 
-def _solve_integrated(statistics: RegressionStatistics, prior: LinearPrior) -> Solution:
+def _solve_integrated(statistics: RegressionStatistics, prior: SettledPrior) -> Solution:
     """Integrate the scale of the weights in units of the noise, and the noise."""
-    noise = noise_shape(prior), noise_scale(statistics, prior)
-    return _integrate(statistics, prior, RelativeScale(statistics.n_inputs, *noise))
+    scale = RelativeScale(statistics.n_inputs, prior.noise_shape, prior.noise_scale)
+    return _integrate(statistics, prior, scale)
 
 
 def _integrate(
-    statistics: RegressionStatistics, prior: LinearPrior, priors: HyperPriors | RelativeScale
+    statistics: RegressionStatistics, prior: SettledPrior, priors: HyperPriors | RelativeScale
 ) -> Solution:
     """Integrate α and β, given each share of columns that are apart."""
-    choices = scales_by_share(statistics, prior)
+    choices = prior.scales_by_share
     return _sum_over_shares(
         [_integrate_in_units(statistics, prior, priors, scales) for scales in choices]
     )
@@ -300,16 +286,16 @@ def _integrate(
 
 def _integrate_in_units(
     statistics: RegressionStatistics,
-    prior: LinearPrior,
+    prior: SettledPrior,
     priors: HyperPriors | RelativeScale,
     scales: Array,
 ) -> Solution:
-    intercept, spectrum = _spectrum(statistics, prior, scales)
+    spectrum = _spectrum(statistics, prior, scales)
     grid = integrate_hyperparameters(spectrum, priors)
     belief = make_belief(
         statistics,
-        intercept,
-        prior.mean + spectrum.weights(grid.ratios),
+        prior.intercept,
+        prior.given.mean + spectrum.weights(grid.ratios),
         spectrum.directions,
         spectrum.squares + grid.ratios[:, None],
         grid.shape,
@@ -353,23 +339,20 @@ def _sum_over_shares(solved: list[Solution], units: Sequence[Array] = ()) -> Sol
     )
 
 
-def _spectrum(
-    statistics: RegressionStatistics, prior: LinearPrior, scales: Array
-) -> tuple[InterceptPrior | None, Spectrum]:
-    intercept = intercept_prior(statistics, prior, 1.0)
-    return intercept, decompose(statistics, prior.mean, scales, intercept)
+def _spectrum(statistics: RegressionStatistics, prior: SettledPrior, scales: Array) -> Spectrum:
+    return decompose(statistics, prior.given.mean, scales, prior.intercept)
 
 
 def _noisy_spectrum(
-    statistics: RegressionStatistics, prior: LinearPrior, scales: Array
-) -> tuple[InterceptPrior | None, Spectrum, bool]:
+    statistics: RegressionStatistics, prior: SettledPrior, scales: Array
+) -> tuple[Spectrum, bool]:
     """Return the spectrum, with a floor under the noise where the columns fit the targets perfectly.
 
     Without it the evidence may have no maximum there. Where columns are so many that they would fit
     any targets, the floor is the prior's: the evidence is multiplied by exp(−b₀/σ²), with the scale
     b₀ of the noise. The last value tells whether a floor was needed.
     """
-    intercept, spectrum = _spectrum(statistics, prior, scales)
+    spectrum = _spectrum(statistics, prior, scales)
     total = spectrum.rest + float(spectrum.projections @ spectrum.projections)
     if not total > 0:
         raise ValueError(
@@ -379,9 +362,9 @@ def _noisy_spectrum(
     length = np.sqrt(spectrum.squares)
     seen = exceeds_rounding(length, length.max(initial=0.0))
     if spectrum.rest + float((spectrum.projections[~seen] ** 2).sum()) > _NOISE_FLOOR * total:
-        return intercept, spectrum, False
-    if seen.sum() + (intercept is not None) >= spectrum.rows:  # any targets are fitted
-        return intercept, spectrum._replace(rest=2.0 * noise_scale(statistics, prior)), True
+        return spectrum, False
+    if seen.sum() + (prior.intercept is not None) >= spectrum.rows:  # any targets are fitted
+        return spectrum._replace(rest=2.0 * prior.noise_scale), True
     warnings.warn(
         "the columns fit the targets perfectly, and the evidence grows as the noise vanishes: it is "
         f"kept above {np.sqrt(_NOISE_FLOOR):.0e} of the targets' size. Give noise_precision=, or "
@@ -389,7 +372,7 @@ def _noisy_spectrum(
         ConvergenceWarning,
         stacklevel=6,
     )
-    return intercept, spectrum._replace(rest=_NOISE_FLOOR * total), True
+    return spectrum._replace(rest=_NOISE_FLOOR * total), True
 
 
 def _with_unseen(belief: LinearBelief, scales: Array, ratios: Array) -> LinearBelief:

@@ -18,7 +18,8 @@ import numpy as np
 
 from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
 from posteriori.numerics.types import Array
-from posteriori.regression.bayesian.scales.weight_evidence import InterceptPrior, intercept_terms
+from posteriori.regression.bayesian.conjugate_weights import intercept_terms
+from posteriori.regression.bayesian.priors import InterceptPrior
 
 __all__ = ["Spectrum", "decompose"]
 

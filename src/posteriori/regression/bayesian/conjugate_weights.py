@@ -13,23 +13,29 @@ Reference: C. Bishop, "Pattern Recognition and Machine Learning", 2006, ch. 3.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from posteriori.numerics.lazy import special
-from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
-from posteriori.numerics.least_squares.triangle import least_squares
+from posteriori.numerics.least_squares.regression_statistics import (
+    RegressionStatistics,
+    least_squares,
+)
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
+from posteriori.regression.bayesian.belief import LinearBelief
+from posteriori.regression.bayesian.priors import InterceptPrior, SettledPrior
 
 __all__ = [
-    "InterceptPrior",
     "WeightPosterior",
     "integrated_evidence",
     "intercept_terms",
-    "known_noise_evidence",
+    "less_prior_mean",
+    "make_belief",
+    "weighed_noise",
     "weight_posterior",
 ]
 
@@ -60,17 +66,6 @@ class WeightPosterior(NamedTuple):
     flat: int
 
 
-class InterceptPrior(NamedTuple):
-    """Normal prior of the value at the column means, in units of the noise; precision 0 is flat.
-
-    A flat one has the density exp(``log_height``) wherever the data leave the value.
-    """
-
-    mean: float
-    precision: float
-    log_height: float = 0.0
-
-
 def weight_posterior(
     statistics: RegressionStatistics,
     prior_root: Array,
@@ -93,9 +88,9 @@ def weight_posterior(
     data = statistics.reduced[:, [*range(d), d + target]]
     prior = np.column_stack([prior_root, prior_root @ prior_mean])
     fit = least_squares(np.concatenate([data, prior]), d)
+    directions = triangular_inverse(fit.factor.T).T  # of A = UᵀU
     log_posterior = float(np.log(np.abs(np.diagonal(fit.factor))).sum())
     log_ratio = _log_volume(prior_root, d) - log_posterior
-    directions = triangular_inverse(fit.factor.T).T  # of A = UᵀU
     return WeightPosterior(
         fit.mean, directions, np.ones(d), fit.misfit, log_ratio, d - len(prior_root)
     )
@@ -108,7 +103,20 @@ def _log_volume(root: Array, d: int) -> float:
     return float(np.log(np.abs(np.diagonal(np.linalg.qr(root, mode="r")))).sum())
 
 
-def known_noise_evidence(
+def weighed_noise(
+    statistics: RegressionStatistics, weights: WeightPosterior, prior: SettledPrior
+) -> tuple[float, Array | None, Array]:
+    """Return ln p(y | X), and shape and scale (1,) of the noise; where it is known it has no shape."""
+    beta = prior.given.noise_precision
+    if beta is not None:
+        value = _known_noise_evidence(statistics, weights, 1.0 / beta, prior.intercept)
+        return value, None, np.array([1.0 / beta])
+    noise = prior.noise_shape, prior.noise_scale
+    value, shape, scale = integrated_evidence(statistics, weights, *noise, prior.intercept)
+    return value, np.array([shape]), np.array([scale])
+
+
+def _known_noise_evidence(
     statistics: RegressionStatistics,
     weights: WeightPosterior,
     noise_variance: float,
@@ -190,3 +198,61 @@ def intercept_terms(
     log_prior = 0.5 * np.log(kappa) if kappa > 0 else intercept.log_height
     log_ratio = log_prior - 0.5 * np.log(w + kappa)
     return statistics.rows - (kappa == 0), float(misfit), float(log_ratio)
+
+
+def make_belief(
+    statistics: RegressionStatistics,
+    intercept: InterceptPrior | None,
+    mean: Array,
+    directions: Array,
+    precisions: Array,
+    shape: Array | None,
+    scale: Array,
+    probabilities: Array | None = None,
+) -> LinearBelief:
+    """Return the belief of weights and noise, with that of the intercept that the statistics tell.
+
+    Parameters
+    ----------
+    statistics : RegressionStatistics
+    intercept : InterceptPrior or None
+        None without an intercept.
+    mean, directions, precisions, shape, scale, probabilities
+        As of :class:`LinearBelief`; one member by default.
+    """
+    if shape is not None and not np.all(shape > 0):
+        raise ValueError(
+            f"rows that count {statistics.rows:g} times in all leave nothing to tell the noise from beside a flat "
+            "level; give more rows or larger sample_weight, or noise_precision="
+        )
+    d, level, level_precision = statistics.n_inputs, 0.0, None
+    if intercept is not None:
+        level_precision = statistics.weight + intercept.precision
+        seen = statistics.weight * statistics.mean[d]
+        level = float(seen + intercept.precision * intercept.mean) / level_precision
+    return LinearBelief(
+        np.ones(1) if probabilities is None else probabilities,
+        np.atleast_2d(mean),
+        directions,
+        precisions,
+        statistics.mean[:d],
+        level,
+        level_precision,
+        shape,
+        scale,
+        None,
+    )
+
+
+def less_prior_mean(
+    statistics: RegressionStatistics, mean: Array, free: Array
+) -> RegressionStatistics:
+    """Return the statistics of the free columns and of the target less what the prior mean says."""
+    d = statistics.n_inputs
+    target = statistics.reduced[:, d] - statistics.reduced[:, :d] @ mean
+    return replace(
+        statistics,
+        squared=np.column_stack([statistics.reduced[:, free], target]),
+        mean=statistics.mean[[*free, d]],
+        n_inputs=len(free),
+    )
