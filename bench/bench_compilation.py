@@ -52,22 +52,22 @@ class Compiled(NamedTuple):
 
 
 def compare_numbers() -> None:
-    from posteriori.analysis import analyze
+    from posteriori.analysis import compare
     from posteriori.cli.demo import load_demo
 
-    analyze(load_demo(), "progression", jobs=1).html()
+    compare(load_demo(), "progression", jobs=1).html()
 
 
 def compare_classes() -> None:
-    from posteriori.analysis import analyze
+    from posteriori.analysis import compare
 
-    analyze(make_penguins(), "species", jobs=1).html()
+    compare(make_penguins(), "species", jobs=1).html()
 
 
 def describe_table() -> None:
-    from posteriori.analysis import analyze
+    from posteriori.analysis import compare
 
-    analyze(make_penguins(), task="density", jobs=1).html()
+    compare(make_penguins(), task="density", jobs=1).html()
 
 
 def find_groups() -> None:

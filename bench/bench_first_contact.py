@@ -66,7 +66,7 @@ BARS = {
 
 
 def ask_diabetes() -> dict[str, float]:
-    from posteriori.analysis import analyze
+    from posteriori.analysis import compare
     from posteriori.cli.demo import load_demo
 
     quick, imports = [], spent()
@@ -75,7 +75,7 @@ def ask_diabetes() -> dict[str, float]:
         if outcome.candidate.quick:
             quick.append(spent())
 
-    analysis = analyze(load_demo(), "progression", on_outcome=note)
+    analysis = compare(load_demo(), "progression", on_outcome=note)
     final, first = _told(analysis), max(quick)
     analysis.html()
     names = ("imports", "first verdict", "final verdict", "report alone")
@@ -83,10 +83,10 @@ def ask_diabetes() -> dict[str, float]:
 
 
 def ask_million(path: str) -> dict[str, float]:
-    from posteriori.analysis import analyze
+    from posteriori.analysis import compare
 
     stamps = []
-    analysis = analyze(
+    analysis = compare(
         pd.read_csv(path),
         "y",
         models=["constant", "linear"],
@@ -97,16 +97,16 @@ def ask_million(path: str) -> dict[str, float]:
 
 
 def ask_in_time(path: str, seconds: float) -> dict[str, float]:
-    from posteriori.analysis import analyze
+    from posteriori.analysis import compare
 
-    analysis = analyze(pd.read_csv(path), "y", time_limit=seconds)
+    analysis = compare(pd.read_csv(path), "y", time_limit=seconds)
     return {"constant is the verdict": float(analysis.ranking.best == analysis.baseline)}
 
 
 def ask_table(path: str, out: str) -> dict[str, float]:
-    from posteriori.analysis import analyze
+    from posteriori.analysis import compare
 
-    analysis = analyze(pd.read_csv(path), "y")
+    analysis = compare(pd.read_csv(path), "y")
     np.save(out, analysis.outcomes[analysis.ranking.best].unseen.log_density)
     return {"verdict": _told(analysis)}
 

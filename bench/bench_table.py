@@ -1,4 +1,4 @@
-"""From a table to a verdict: the whole of ``analyze`` against cross-validation in scikit-learn.
+"""From a table to a verdict: the whole of ``compare`` against cross-validation in scikit-learn.
 
 Both sides fit the same kinds of models on the same five folds. Before anything is timed, the
 models that both have are asserted to predict unseen rows alike.
@@ -31,7 +31,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
 
-from posteriori import analyze
+import posteriori
 from posteriori.numerics import ConvergenceWarning
 
 ROWS, NUMBERS, CATEGORIES = 20_000, 26, 4
@@ -95,7 +95,7 @@ def ours(table: pd.DataFrame, target: str, jobs: int = 2):
     other = "label" if target == "amount" else "amount"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return analyze(table, target, drop=[other], jobs=jobs)
+        return posteriori.compare(table, target, drop=[other], jobs=jobs)
 
 
 def require_equal(table: pd.DataFrame) -> None:
@@ -174,9 +174,9 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.St
 def verdicts() -> None:
     """From the start of the command to its verdict on 442 rows, with machine code kept and without."""
     frame = load_diabetes(as_frame=True, scaled=False).frame
-    analyze(frame, "target")  # loads all that the fits need
+    posteriori.compare(frame, "target")  # loads all that the fits need
     start = time.perf_counter()
-    analyze(frame, "target")
+    posteriori.compare(frame, "target")
     fits = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/diabetes.csv"

@@ -1,6 +1,6 @@
 """Public tables: is the average as good as the best model, and as a tuned linear pipeline?
 
-For each table ``analyze`` is run as it stands. Beside it a pipeline that most would start with sees
+For each table ``compare`` is run as it stands. Beside it a pipeline that most would start with sees
 the same rows and folds: all levels of categories one-hot, missing numbers filled in, ridge or
 logistic regression with the penalty chosen by cross-validation within the training rows, and for
 numbers normal noise of the size of errors on unseen rows of these. Log densities of held-out rows
@@ -33,7 +33,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from posteriori import analyze
+from posteriori import compare
 
 PENALTIES = np.logspace(-3, 4, 15)
 
@@ -153,7 +153,7 @@ def log_densities_of_peer(analysis: Any, frame: pd.DataFrame) -> np.ndarray:
 def score(table: Table) -> Scores:
     frame = table.frame[table.frame[table.target].notna()].reset_index(drop=True)
     start = time.perf_counter()
-    analysis = analyze(frame, table.target)
+    analysis = compare(frame, table.target)
     seconds = time.perf_counter() - start
     unseen = {name: o.unseen for name, o in analysis.outcomes.items() if o.unseen is not None}
     singles = {n: u for n, u in unseen.items() if n != "average"}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from posteriori import Bernoulli, Beta, Categorical, Dirichlet, Gamma, Model, MvNormal, Normal
-from posteriori.analysis import analyze, load_model, save_model
+from posteriori.analysis import compare, load_model, save_model
 from posteriori.modeling import load_posterior
 from tests.analysis.tables import INPUTS, mixed_table
 from tests.tampering import damaged, forged
@@ -34,7 +34,7 @@ def saved_models() -> list[bytes]:
     for target, names in MODELS.items():
         single = [name for name in names if name != "average"]
         table = mixed_table()[[*INPUTS, target]]
-        analysis = analyze(table, target, models=single, folds=2, jobs=1)
+        analysis = compare(table, target, models=single, folds=2, jobs=1)
         models = [analysis.table_model(name) for name in names]
         files += [_content(partial(save_model, model)) for model in models]
     return files

@@ -32,8 +32,8 @@ from posteriori import (
     tree as tree,
 )
 from posteriori.analysis import (
-    analyze as analyze,
     cluster as cluster,
+    compare as compare,
     forecast as forecast,
     segment as segment,
 )
@@ -71,6 +71,6 @@ from posteriori.modeling import (
 )
 from posteriori.numerics import LogEvidence as LogEvidence
 from posteriori.plotting import plot as plot
-from posteriori.selection import compare as compare
+from posteriori.selection import rank_models as rank_models
 
 __version__: str

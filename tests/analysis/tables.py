@@ -6,7 +6,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis import Analysis, analyze
+from posteriori.analysis import Analysis, compare
 from posteriori.analysis.fitting import preparation
 from posteriori.selection import cross_validation
 
@@ -47,13 +47,13 @@ def long_analysis_of(target: str, task: str = "auto") -> Analysis:
         patch.object(cross_validation, "_FIT_PART", 64),
         patch.object(preparation, "_PART", 64),
     ):
-        return analyze(mixed_table(200)[[*INPUTS, target]], target, task=task, folds=2, jobs=1)
+        return compare(mixed_table(200)[[*INPUTS, target]], target, task=task, folds=2, jobs=1)
 
 
 @cache
 def long_lines() -> Analysis:
     """Return linear models of a table that is long indeed."""
-    return analyze(
+    return compare(
         mixed_table(4200)[[*INPUTS, "positive"]],
         "positive",
         models=["linear", "log-linear"],
@@ -71,4 +71,4 @@ def analysis_of(target: str, task: str = "auto", *asked: str) -> Analysis:
     table = mixed_table()
     table = table.assign(zeros=(table["count"] + 1) * (np.arange(len(table)) % 2))
     models = asked or None
-    return analyze(table[[*INPUTS, target]], target, task=task, models=models, folds=2, jobs=1)
+    return compare(table[[*INPUTS, target]], target, task=task, models=models, folds=2, jobs=1)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis import analyze, load_model, save_model
+from posteriori.analysis import compare, load_model, save_model
 from posteriori.analysis.report.insights import level_effects, spread_words
 
 LEVELS, LABELS = 150, np.array(["bus", "car", "walk"])
@@ -24,7 +24,7 @@ def travel():
 @pytest.fixture(scope="module")
 def found(travel):
     models = ["class frequencies", "logistic", "linear discriminant"]
-    return analyze(travel, "by", models=models, folds=3, jobs=1)
+    return compare(travel, "by", models=models, folds=3, jobs=1)
 
 
 def test_all_levels_tell_where_twenty_indicators_do_not(found):

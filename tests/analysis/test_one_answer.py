@@ -1,4 +1,4 @@
-"""``analyze``, ``compare`` and ``select`` say the same of every candidate on the same folds."""
+"""``compare``, ``rank_models`` and ``select`` say the same of every candidate on the same folds."""
 
 from inspect import signature
 
@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori import analyze
+from posteriori import compare
 from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.fitting.running import make_pipeline
-from posteriori.selection import CANDIDATES, compare, held_out_density, select
+from posteriori.selection import CANDIDATES, held_out_density, rank_models, select
 
 N = 48
 #: As few as there can be: every candidate is fitted to each of them twice.
@@ -44,7 +44,7 @@ def analysis_of():
         if (kind, task) not in done:
             frame = pd.DataFrame({**table, "y": targets(kind, x)})
             names = [c.name for c in PREDICTING if c.task == task and suits(c, kind)]
-            done[kind, task] = analyze(frame, "y", task=task, models=names, folds=FOLDS, jobs=1)
+            done[kind, task] = compare(frame, "y", task=task, models=names, folds=FOLDS, jobs=1)
         return done[kind, task]
 
     return analyse
@@ -71,7 +71,7 @@ def cases_of(candidate):
         yield pytest.param(candidate, kind, marks=marks, id=name)
 
 
-#: Those of a target; without one there is nothing that ``compare`` could be given.
+#: Those of a target; without one there is nothing that ``rank_models`` could be given.
 PREDICTING = [c for c in CANDIDATES if c.task not in ("joint", "segments", "series")]
 CASES = [case for candidate in PREDICTING for case in cases_of(candidate)]
 
@@ -82,7 +82,9 @@ SEARCHED = {"Gaussian process", "Gaussian process (sparse)"}
 
 
 def test_folds_are_the_same_where_none_are_asked_for():
-    usual = {signature(f).parameters["folds"].default for f in (analyze, compare, held_out_density)}
+    usual = {
+        signature(f).parameters["folds"].default for f in (compare, rank_models, held_out_density)
+    }
     assert len(usual) == 1
 
 
@@ -125,9 +127,9 @@ def test_the_same_model_is_the_best(kind, task, analysis_of):
         o.name: make_pipeline(o.candidate, kinds, n_classes(analysis.problem))
         for o in analysis.outcomes.values()
         if o.name != AVERAGE  # made of the others
-        and o.candidate.encoding != "codes"  # evidences of other inputs, which compare refuses
+        and o.candidate.encoding != "codes"  # evidences of other inputs, which rank_models refuses
     }
-    table = compare(models, X, y, folds=FOLDS, sensitivity=False, draws=20)
+    table = rank_models(models, X, y, folds=FOLDS, sensitivity=False, draws=20)
     assert {row.name for row in table} == set(models)
     ranked = [analysis.ranking[row.name].elpd for row in table]
     assert np.all(np.diff(ranked) <= 1e-6)  # with one column of numbers, some models are the same

@@ -33,7 +33,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer, StandardScaler
 
-from posteriori.analysis import Analysis, analyze
+from posteriori.analysis import Analysis, compare
 
 PENALTIES = np.logspace(-3, 3, 13)
 
@@ -135,7 +135,7 @@ TABLES: dict[str, Callable[[], tuple[Any, Any]]] = {
 def compare_losses(name: str) -> Losses:
     X, y = TABLES[name]()
     table = pd.DataFrame(np.asarray(X, float), columns=[f"x{k}" for k in range(X.shape[1])])
-    analysis = analyze(table.assign(target=y), "target")
+    analysis = compare(table.assign(target=y), "target")
     peers = regressors(y) if analysis.target.task == "regression" else classifiers(len(set(y)))
     losses = {peer: losses_of(model, analysis) for peer, model in peers.items()}
     peer = min(losses, key=lambda key: losses[key].mean())

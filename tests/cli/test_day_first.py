@@ -8,7 +8,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 import posteriori.cli as commands
-from posteriori.analysis import analyze, cluster
+from posteriori.analysis import cluster, compare
 
 
 def run(*arguments: object) -> Result:
@@ -51,5 +51,5 @@ def test_commands_say_which_order_they_took_and_take_the_other(
 
 
 def test_the_option_is_a_keyword() -> None:
-    for function in (analyze, cluster):
+    for function in (compare, cluster):
         assert signature(function).parameters["day_first"].default is None

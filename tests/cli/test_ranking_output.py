@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from posteriori.analysis import Analysis, analyze, save_model
+from posteriori.analysis import Analysis, compare, save_model
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.cli import app
 from posteriori.cli.running_tasks import print_result
@@ -22,7 +22,7 @@ def analysis() -> Analysis:
     x = np.linspace(0.0, 1.0, 40)
     table = pd.DataFrame({"x": x, "y": 50_000.0 * (x + 0.2 * np.cos(40.0 * x))})
     names = ["constant", "linear", "linear (learned scale)"]
-    return analyze(table, "y", models=names, folds=2, jobs=1)
+    return compare(table, "y", models=names, folds=2, jobs=1)
 
 
 def printed(analysis: Analysis, width: int, details: bool = False) -> list[str]:

@@ -14,6 +14,7 @@ import typer
 from tests.cli import two_samples
 from typer.testing import CliRunner
 
+import posteriori
 from posteriori.analysis.tasks.as_data import SCHEMA
 from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.analysis.tasks.listed import TASKS, Task
@@ -46,6 +47,11 @@ def test_signatures_are_read_as_python_has_them(task: Task) -> None:
         assert mine.default == (REQUIRED if its.default is its.empty else its.default)
         assert mine.words or "Callable" in mine.kind, f"{mine.name} has no words"
     assert function_of(task).__doc__.startswith(read.summary[:40])
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_command_and_function_have_one_name(task: Task) -> None:
+    assert function_of(task) is getattr(posteriori, task.name)
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)

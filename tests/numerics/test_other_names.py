@@ -42,6 +42,7 @@ def test_words_of_the_field_are_known():
         ("LGBMClassifier", "ensemble.GradientBoosting"),
         ("LassoCV", "regression.RelevanceVectorRegressor"),
         ("BaumWelch", "sequence.HiddenMarkovModel"),
+        ("analyze", "analysis.compare"),
     ],
 )
 def test_missing_names_tell_what_to_use(asked, told):

@@ -6,7 +6,7 @@ from scipy import integrate, stats
 
 from posteriori.numerics import ConvergenceWarning
 from posteriori.regression import BayesianLinearRegression, LogLinearRegression
-from posteriori.selection import compare
+from posteriori.selection import rank_models
 from tests.scikit_learn_checks import every_check
 
 
@@ -90,9 +90,9 @@ def test_it_compares_with_a_linear_model():
     X = rng.normal(size=(80, 1))
     factors = np.exp(1.0 + 0.7 * X[:, 0] + 0.5 * rng.normal(size=80))
     models = {"log": LogLinearRegression(), "linear": BayesianLinearRegression()}
-    assert compare(models, X, factors).best == "log"
+    assert rank_models(models, X, factors).best == "log"
     shifted = 20.0 + 0.7 * X[:, 0] + 0.5 * rng.normal(size=80)
-    table = compare(models, X, shifted)
+    table = rank_models(models, X, shifted)
     assert abs(table["log"].log_evidence - table["linear"].log_evidence) < 10  # nearly linear here
 
 

@@ -21,8 +21,8 @@ from posteriori.selection import (
     ModelSet,
     average,
     check_predictions,
-    compare,
     held_out_density,
+    rank_models,
     select,
     stacking_weights,
 )
@@ -45,7 +45,7 @@ def test_evidences_of_labels_and_of_rows_are_different_groups():
         "naive": NaiveBayes(),
         "peer": PeerLogistic(),
     }
-    table = compare(models, x, y)
+    table = rank_models(models, x, y)
     p = table.probabilities
     assert p["logistic"] + p["probit"] == pytest.approx(1.0)
     assert p["gaussian"] + p["naive"] == pytest.approx(1.0)
@@ -155,7 +155,7 @@ def test_the_best_classifier_is_selected():
 
 def test_a_classifier_without_probabilities_is_reported():
     x, y = rows()
-    table = compare({"hard": Perceptron(), "soft": BayesianLogisticRegression()}, x, y)
+    table = rank_models({"hard": Perceptron(), "soft": BayesianLogisticRegression()}, x, y)
     assert table.best == "soft"
     assert "Perceptron cannot say how probable a class is" in table["hard"].failure
 

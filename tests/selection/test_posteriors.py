@@ -17,7 +17,7 @@ from posteriori import (
     Normal,
     Poisson,
     bayes,
-    compare,
+    rank_models,
     take,
 )
 from posteriori.modeling.views.pointwise import replicate
@@ -57,7 +57,7 @@ def rows(n=40, seed=0):
 
 def test_a_normal_mean_without_each_datum():
     y = np.array([1.1, 0.7, 1.9, 2.4])
-    row = compare(a=level(y))["a"]
+    row = rank_models(a=level(y))["a"]
     expected = 0.0
     for n in range(4):
         others = np.delete(y, n)
@@ -70,7 +70,7 @@ def test_a_normal_mean_without_each_datum():
 
 
 def test_a_coin_without_each_toss():
-    row = compare(any=coin(1.0))["any"]
+    row = rank_models(any=coin(1.0))["any"]
     heads = TOSSES.sum()
     left = np.where(TOSSES == 1, heads, len(TOSSES) - heads) - 1
     expected = np.log((1 + left) / (2 + len(TOSSES) - 1)).sum()
@@ -81,8 +81,8 @@ def test_a_coin_without_each_toss():
 def test_a_regression_is_that_of_the_estimator():
     X, y = rows()
     model = BayesianLinearRegression(2.0, noise_precision=25.0, fit_intercept=False)
-    estimator = compare({"m": model}, X, y, draws=20_000)["m"]
-    found = compare(m=regression(X, y), draws=20_000)["m"]
+    estimator = rank_models({"m": model}, X, y, draws=20_000)["m"]
+    found = rank_models(m=regression(X, y), draws=20_000)["m"]
     for column in ("log_evidence", "elpd", "elpd_se", "accuracy", "complexity"):
         assert getattr(found, column) == pytest.approx(getattr(estimator, column), rel=1e-9)
     assert found.prior_sensitivity == pytest.approx(estimator.prior_sensitivity, rel=1e-9)
@@ -93,13 +93,13 @@ def test_a_regression_is_that_of_the_estimator():
 def test_posteriors_and_estimators_of_the_same_targets_compare():
     X, y = rows()
     model = BayesianLinearRegression(2.0, noise_precision=25.0, fit_intercept=False)
-    table = compare({"estimator": model}, X, y, posterior=regression(X, y))
+    table = rank_models({"estimator": model}, X, y, posterior=regression(X, y))
     assert table.probabilities == pytest.approx({"estimator": 0.5, "posterior": 0.5})
     assert table["estimator"].elpd_difference == pytest.approx(0.0, abs=1e-9)
 
 
 def test_waic_of_a_coin_by_quadrature():
-    row = compare(any=coin(1.0), draws=40_000)["any"]
+    row = rank_models(any=coin(1.0), draws=40_000)["any"]
     heads = TOSSES.sum()
     a, b = 1 + heads, 1 + len(TOSSES) - heads
     mean = np.where(TOSSES == 1, a, b) / (a + b)
@@ -111,10 +111,10 @@ def test_waic_of_a_coin_by_quadrature():
 
 def test_sensitivity_is_the_largest_move_of_the_evidence():
     y = np.array([1.1, 0.7, 1.9, 2.4])
-    row = compare(a=level(y))["a"]
+    row = rank_models(a=level(y))["a"]
     moved = [float(level(y, s**2).log_evidence) - row.log_evidence for s in (0.25, 0.5, 2.0, 4.0)]
     assert row.prior_sensitivity == pytest.approx(np.abs(moved).max(), rel=1e-12)
-    assert np.isnan(compare(a=level(y), sensitivity=False)["a"].prior_sensitivity)
+    assert np.isnan(rank_models(a=level(y), sensitivity=False)["a"].prior_sensitivity)
 
 
 def mixture(x, classes):
@@ -129,7 +129,7 @@ def mixture(x, classes):
 def test_a_mixture_is_left_out_as_its_refits_say():
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.normal(-3, 1, 7), rng.normal(3, 1, 7)])
-    row = compare(two=mixture(x, 2), draws=4000)["two"]
+    row = rank_models(two=mixture(x, 2), draws=4000)["two"]
     expected = 0.0
     for n in range(len(x)):
         post = mixture(np.delete(x, n), 2)
@@ -150,7 +150,7 @@ def test_states_of_a_chain_are_left_out_by_folds():
         m.y = Normal(take([-1.0, 1.0], m.z), variance=0.5)
         return m.infer(y=y)
 
-    table = compare(free=switching(0.5), folds=4)
+    table = rank_models(free=switching(0.5), folds=4)
     expected = np.log(0.5 * stats.norm.pdf(y[:, None], [-1.0, 1.0], 0.5**0.5).sum(axis=1)).sum()
     assert table["free"].method == "4-fold"
     assert table["free"].elpd == pytest.approx(expected)  # independent: others tell nothing
@@ -163,7 +163,7 @@ def test_counts_and_numbers_have_differences_of_their_own():
     m = Model()
     m.rate = Gamma(1, rate=1)
     m.y = Poisson(m.rate).iid("n")
-    table = compare(counts=m.infer(y=y), numbers=level(y))
+    table = rank_models(counts=m.infer(y=y), numbers=level(y))
     assert table["counts"].elpd_difference == table["numbers"].elpd_difference == 0.0
     assert table["counts"].probability == table["numbers"].probability == 1.0
 
@@ -172,17 +172,17 @@ def test_what_cannot_be_had_is_blank_with_the_reason():
     m = Model()
     m.a = Normal(0, variance=1)
     m.y = Chain(Normal(0, variance=1), lambda y: Normal(m.a * y, variance=1), length="t")
-    table = compare(series=m.infer(y=[0.1, 0.4, 0.2]))
+    table = rank_models(series=m.infer(y=[0.1, 0.4, 0.2]))
     assert np.isnan(table["series"].elpd)
     assert "y is an observed chain" in table["series"].blanks
     assert table["series"].prior_sensitivity > 0
-    updated = compare(later=level([1.0]).update(y=[2.0]))["later"]
+    updated = rank_models(later=level([1.0]).update(y=[2.0]))["later"]
     assert "earlier data are no longer there" in updated.blanks
 
 
 def test_results_of_bayes_are_compared_by_evidence():
     coins = {k: bayes(Beta(k, k), Bernoulli, TOSSES) for k in (1, 5)}
-    table = compare(any=coins[1], fair=coins[5])
+    table = rank_models(any=coins[1], fair=coins[5])
     assert table.best == "fair"
     assert table["any"].accuracy - table["any"].complexity == pytest.approx(
         table["any"].log_evidence
@@ -192,7 +192,7 @@ def test_results_of_bayes_are_compared_by_evidence():
 
 def test_many_data_are_left_out_in_closed_form_and_a_few_weighed():
     y = np.random.default_rng(0).normal(1.0, 0.5, size=30_000)
-    row = compare(a=level(y), sensitivity=False)["a"]
+    row = rank_models(a=level(y), sensitivity=False)["a"]
     precision = 1.0 + 4.0 * (len(y) - 1)
     mean = 4.0 * (y.sum() - y) / precision
     expected = stats.norm.logpdf(y, mean, np.sqrt(0.25 + 1.0 / precision)).sum()
@@ -206,7 +206,7 @@ def test_many_data_without_closed_form_are_told_by_some():
     m.tau = Gamma(2, rate=1)
     m.mu = Normal(0, variance=1)
     m.y = Normal(m.mu, precision=m.tau).iid("n")
-    row = compare(a=m.infer(y=y), sensitivity=False)["a"]
+    row = rank_models(a=m.infer(y=y), sensitivity=False)["a"]
     assert row.method == "psis of 2000 rows"
     best = stats.norm.logpdf(y, y.mean(), y.std()).sum()
     assert row.elpd == pytest.approx(best - 2.0, abs=0.5)  # two parameters

@@ -1,4 +1,4 @@
-from posteriori.analysis.analyzing import Analysis as Analysis, analyze as analyze
+from posteriori.analysis.analyzing import Analysis as Analysis, compare as compare
 from posteriori.analysis.densities.describing import TableDensity as TableDensity
 from posteriori.analysis.densities.odd_rows import OddEntry as OddEntry, OddRow as OddRow
 from posteriori.analysis.forecasts.event_effect import EventEffect as EventEffect

@@ -24,7 +24,7 @@ from posteriori.analysis.table.columns import describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.tasks.contract import Page, Part, Table, TaskResult
 
-__all__ = ["Analysis", "analyze"]
+__all__ = ["Analysis", "compare"]
 
 
 class Analysis(Findings, TaskResult):
@@ -128,7 +128,7 @@ class Analysis(Findings, TaskResult):
 
 
 @overload
-def analyze(
+def compare(
     table: Table,
     target: str,
     *,
@@ -145,7 +145,7 @@ def analyze(
     on_outcome: Callable[[Outcome, int, float], None] | None = ...,
 ) -> Analysis: ...
 @overload
-def analyze(
+def compare(
     table: Table,
     target: None = None,
     *,
@@ -162,7 +162,7 @@ def analyze(
     on_outcome: Callable[[Outcome, int, float], None] | None = ...,
 ) -> TableDensity: ...
 @overload
-def analyze(
+def compare(
     table: Table,
     target: str | None,
     *,
@@ -178,7 +178,7 @@ def analyze(
     day_first: bool | None = ...,
     on_outcome: Callable[[Outcome, int, float], None] | None = ...,
 ) -> Analysis | TableDensity: ...
-def analyze(
+def compare(
     table: Table,
     target: str | None = None,
     *,
@@ -248,12 +248,12 @@ def analyze(
     --------
     >>> import numpy as np
     >>> x = np.linspace(0, 1, 60)
-    >>> result = analyze(
+    >>> result = compare(
     ...     {"x": x, "y": 2 * x + np.cos(40 * x) / 9}, "y", models=["constant", "linear"]
     ... )
     >>> result.ranking.best
     'linear'
-    >>> both = analyze({"x": x, "y": x + np.cos(40 * x) / 9}, task="density", models=["normal"])
+    >>> both = compare({"x": x, "y": x + np.cos(40 * x) / 9}, task="density", models=["normal"])
     >>> both.model.predict({"x": [0.5], "y": [None]})["y_filled"].round(1).item()
     0.5
     """

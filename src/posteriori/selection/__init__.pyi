@@ -17,7 +17,7 @@ from posteriori.selection.checks import (
     check_predictions as check_predictions,
     check_replicates as check_replicates,
 )
-from posteriori.selection.comparing import compare as compare, select as select
+from posteriori.selection.comparing import rank_models as rank_models, select as select
 from posteriori.selection.comparison import Comparison as Comparison, Row as Row
 from posteriori.selection.held_out import HeldOut as HeldOut, held_out_density as held_out_density
 from posteriori.selection.model_set import (

@@ -32,7 +32,7 @@ from posteriori.selection.held_out import HeldOut, held_out_density
 from posteriori.selection.ranking import ranked, row_of, with_differences, with_probabilities
 from posteriori.selection.same_data import require_same_data
 
-__all__ = ["PRIOR_SCALES", "compare", "fitted", "select"]
+__all__ = ["PRIOR_SCALES", "rank_models", "fitted", "select"]
 
 #: Factors by which the scale of a prior is changed to see how far the verdict moves.
 PRIOR_SCALES = (0.25, 0.5, 2.0, 4.0)
@@ -54,7 +54,7 @@ class _Findings(NamedTuple):
     held: HeldOut | None = None
 
 
-def compare(
+def rank_models(
     models: Mapping[str, Any] | None = None,
     X: Any = None,
     y: Any = None,
@@ -90,7 +90,7 @@ def compare(
         Whether to show how far it is; by default on a terminal when it takes long. A callable is
         called as ``progress(done, n_models)`` after every model.
     **named
-        Models by name: ``compare(a=post1, b=post2)``.
+        Models by name: ``rank_models(a=post1, b=post2)``.
 
     Returns
     -------
@@ -112,13 +112,13 @@ def compare(
     ...     "line": BayesianLinearRegression(),
     ...     "constant": BayesianLinearRegression(prior_precision=np.inf),
     ... }
-    >>> table = compare(models, x, y)
+    >>> table = rank_models(models, x, y)
     >>> table.best
     'line'
     """
     given = {**(models or {}), **named}
     if not given:
-        raise ValueError("compare needs at least one model: compare({'name': model}, X, y)")
+        raise ValueError("rank_models needs at least one model: rank_models({'name': model}, X, y)")
     require_same_data(given, y)
     call = progress if callable(progress) else None
     line = Progress(None if call or progress is None else bool(progress), kept="finished models")
@@ -158,7 +158,7 @@ def select(models: Mapping[str, Any], X: Any, y: Any, **options: Any) -> Any:
     models : mapping of names to estimators
     X, y : array_like
     **options
-        Those of :func:`compare`.
+        Those of :func:`rank_models`.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def select(models: Mapping[str, Any], X: Any, y: Any, **options: Any) -> Any:
     >>> select(models, x, 2.0 * x[:, 0] + np.cos(50 * x[:, 0]))
     BayesianLinearRegression()
     """
-    best = compare(models, X, y, **{"sensitivity": False, **options}).best
+    best = rank_models(models, X, y, **{"sensitivity": False, **options}).best
     return fitted(models[best], X, y)
 
 
@@ -190,7 +190,7 @@ def _examine(name: str, model: Any, X: Any, y: Any, how: _How) -> _Findings:
     if offers(model, ComparableResult) and not offers(model, Estimator):
         return _of_posterior(name, model, how)
     if X is None or y is None:
-        raise ValueError(f"{name} is an estimator: give the data as compare(models, X, y)")
+        raise ValueError(f"{name} is an estimator: give the data as rank_models(models, X, y)")
     try:
         return _of_estimator(name, model, X, y, how)
     except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError) as error:

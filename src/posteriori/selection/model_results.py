@@ -64,7 +64,7 @@ def examine_posterior(
     name : str
     posterior : Posterior, or what else has ``log_evidence``
     folds, draws, seed
-        As in :func:`~posteriori.selection.compare`.
+        As in :func:`~posteriori.selection.rank_models`.
     scales : sequence of float
         Of priors; empty leaves the sensitivity blank.
     """

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from posteriori import analyze
+from posteriori import compare
 from posteriori.analysis import TableDensity
 
 #: Candidates that cost little, for tests that need no more than some.
@@ -64,7 +64,7 @@ TABLES = {"people": people, "gaps": with_gaps, "customers": customers}
 def density_of(kind: str) -> TableDensity:
     """Return what all candidates say of one of the tables, or of that with gaps most of them."""
     models = GAPPY if kind == "gaps" else ()
-    return analyze(TABLES[kind](), task="density", models=models, jobs=1)
+    return compare(TABLES[kind](), task="density", models=models, jobs=1)
 
 
 @cache

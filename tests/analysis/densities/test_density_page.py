@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori import analyze
+from posteriori import compare
 from posteriori.analysis.densities.density_figures import density_levels, pair_density
 from posteriori.analysis.densities.density_page import density_code
 from tests.analysis.densities.described_tables import TABLES, density_of, page_of, people
@@ -35,7 +35,7 @@ def test_names_and_entries_are_escaped() -> None:
     table = people(40).rename(columns={"height": "<b>h</b>"})
     table["kind"] = np.where(np.arange(40) % 2, "<i>x</i>", "&amp;")
     table.loc[::7, "kind"] = None
-    page = analyze(table, task="density", models=["latent classes"]).html("<u>t</u>.csv")
+    page = compare(table, task="density", models=["latent classes"]).html("<u>t</u>.csv")
     for bad in ("<b>h", "<i>x", "<u>t"):
         assert bad not in page
 
@@ -46,7 +46,7 @@ def test_the_code_finds_the_same(kind: str) -> None:
     space: dict[str, Any] = {"table": TABLES[kind]()}
     exec(density_code(found), space)
     assert [row.name for row in space["found"].ranking] == [row.name for row in found.ranking]
-    few = analyze(people(30), task="density", models=["normal"], folds=3, seed=4, drop=["luck"])
+    few = compare(people(30), task="density", models=["normal"], folds=3, seed=4, drop=["luck"])
     code = density_code(few, "table = 1")
     assert "seed=4, drop=['luck'], models=['normal'], folds=3" in code
 
@@ -64,11 +64,11 @@ def test_outlined_regions_hold_their_shares() -> None:
 
 def test_one_column_and_no_numbers_have_pages() -> None:
     rng = np.random.default_rng(0)
-    one = analyze({"a": rng.normal(size=40)}, task="density", models=["normal"])
+    one = compare({"a": rng.normal(size=40)}, task="density", models=["normal"])
     assert "Lines are those of “normal”." in one.html("t.csv")
     assert "one another" not in one.verdict
     words = pd.DataFrame({"a": rng.choice(["x", "y"], 40), "b": rng.choice(["u", "v"], 40)})
-    page = analyze(words, task="density", models=["independent columns"]).html("t.csv")
+    page = compare(words, task="density", models=["independent columns"]).html("t.csv")
     assert "Columns together" not in page
 
 

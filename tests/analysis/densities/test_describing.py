@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori import analyze
+from posteriori import compare
 from posteriori.analysis import Analysis, TableDensity
 from posteriori.analysis.densities.joint_problem import joint_candidates, make_joint_problem
 from posteriori.analysis.fitting.averaged import AVERAGE
@@ -74,7 +74,7 @@ def test_what_goes_together_is_found(kind: str) -> None:
 def test_columns_that_go_with_nothing_are_independent() -> None:
     rng = np.random.default_rng(1)
     table = {name: rng.normal(size=80) for name in "abc"}
-    found = analyze(table, task="density", models=QUICK)
+    found = compare(table, task="density", models=QUICK)
     assert re.match(r"(No model finds|The columns tell next to nothing)", found.verdict)
 
 
@@ -82,7 +82,7 @@ def test_two_clouds_are_a_mixture() -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=(120, 2)) + 8.0 * (rng.random(120) < 0.4)[:, None]
     models = [*QUICK, "latent classes", "normal mixture"]
-    found = analyze({"a": x[:, 0], "b": x[:, 1]}, task="density", models=models)
+    found = compare({"a": x[:, 0], "b": x[:, 1]}, task="density", models=models)
     assert found.best_single in {"normal mixture", "latent classes"}
 
 
@@ -98,8 +98,8 @@ def test_evidences_are_of_the_same_table(kind: str) -> None:
 
 def test_units_move_densities_by_their_jacobian() -> None:
     table = people(60)
-    plain = analyze(table, task="density", models=QUICK)
-    grams = analyze(table.assign(height=1000 * table["height"]), task="density", models=QUICK)
+    plain = compare(table, task="density", models=QUICK)
+    grams = compare(table.assign(height=1000 * table["height"]), task="density", models=QUICK)
     for name in QUICK:
         moved = grams.ranking[name].elpd - plain.ranking[name].elpd
         assert moved == pytest.approx(-60 * np.log(1000.0), rel=1e-6)
@@ -107,7 +107,7 @@ def test_units_move_densities_by_their_jacobian() -> None:
 
 def test_rows_without_entries_and_rare_columns_are_left_out() -> None:
     table = with_gaps().assign(rare=np.where(np.arange(120) < 4, np.arange(120.0), np.nan))
-    found = analyze(table, task="density", models=QUICK)
+    found = compare(table, task="density", models=QUICK)
     assert "1 row has no entry: left out" in found.notes
     assert "'rare': 4 entries only, too few to describe: left out" in " ".join(found.notes)
     assert [c.name for c in found.model.columns] == ["height", "weight", "luck"]
@@ -124,7 +124,7 @@ def test_useless_columns_are_named() -> None:
 
 @pytest.mark.parametrize("rows", [pytest.param(5, marks=pytest.mark.slow), 10])
 def test_tiny_tables_are_described(rows: int) -> None:
-    found = analyze(people(rows), task="density")
+    found = compare(people(rows), task="density")
     assert np.isfinite(found.ranking.rows[0].elpd)
     assert found.html("t.csv").startswith("<!doctype html>")
 
@@ -156,21 +156,21 @@ def test_tiny_tables_are_described(rows: int) -> None:
 )
 def test_refusals_name_the_remedy(table: Any, options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        analyze(table, **{"task": "density", **options})
+        compare(table, **{"task": "density", **options})
 
 
 def test_hostile_numbers_are_refused_or_described() -> None:
     rng = np.random.default_rng(3)
     large = pd.DataFrame({"a": 1e300 * rng.normal(size=30), "b": rng.normal(size=30)})
     with pytest.raises(ValueError, match="the column 'a'"):
-        analyze(large, task="density")
+        compare(large, task="density")
     shifted = pd.DataFrame({"a": 1e8 + rng.normal(size=40), "b": 1e-9 * rng.normal(size=40)})
-    found = analyze(shifted, task="density", models=QUICK)
+    found = compare(shifted, task="density", models=QUICK)
     assert not any(o.failure for o in found.outcomes.values())
 
 
 def test_a_limit_of_time_is_told() -> None:
-    found = analyze(people(30), task="density", time_limit=0.0)
+    found = compare(people(30), task="density", time_limit=0.0)
     assert "the time limit was reached" in found.notes
     assert found.verdict.startswith("No model could be fitted")
     assert not found.interrupted
@@ -180,7 +180,7 @@ def test_a_limit_of_time_is_told() -> None:
 
 
 def test_a_target_is_still_asked_for_alone() -> None:
-    found = analyze(people(40), "height", task="density", models=["normal"])
+    found = compare(people(40), "height", task="density", models=["normal"])
     assert isinstance(found, Analysis)
     assert isinstance(density_of("people"), TableDensity)
 

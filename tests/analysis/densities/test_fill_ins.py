@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori import analyze
+from posteriori import compare
 from posteriori.analysis.densities.joint_problem import fit_density, make_joint_problem
 from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.table.columns import describe_columns
@@ -57,7 +57,7 @@ def test_a_gap_is_integrated_over(name: str, problem: Any) -> None:
 def test_fill_ins_of_the_normal_are_those_of_dense_algebra() -> None:
     """The predictive is one t: condition it on what is seen of each row."""
     table = people()
-    found = analyze(table, task="density", models=["normal"])
+    found = compare(table, task="density", models=["normal"])
     model = found.table_model("normal")
     parts = model.pipeline[-1]._densities
     t = MvStudentT(parts.dof[0], parts.means[0], scale=parts.covs[0])

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori import analyze
+from posteriori import compare
 from posteriori.analysis import TableDensity
 from tests.analysis.densities.described_tables import customers, people, with_gaps
 
@@ -17,7 +17,7 @@ def odd_numbers(found: TableDensity) -> list[int]:
 def test_a_wrong_unit_is_found(model: str) -> None:
     table = people()
     table.loc[17, "height"] = 178.0  # in centimetres
-    found = analyze(table, task="density", models=[model])
+    found = compare(table, task="density", models=[model])
     assert odd_numbers(found)[0] == 17
     (first, *_) = found.odd_rows
     assert first.entries[0].column == 0
@@ -34,17 +34,17 @@ def test_a_combination_is_odd_that_no_column_shows() -> None:
         1.7 + 1.7 * spread["height"],
         70e3 - 1.7 * spread["weight"],
     ]
-    found = analyze(table, task="density", models=["normal"])
+    found = compare(table, task="density", models=["normal"])
     assert odd_numbers(found) == [40]
     assert {entry.column for entry in found.odd_rows[0].entries} <= {0, 1}
-    alone = analyze(table[["height"]], task="density", models=["normal"])
+    alone = compare(table[["height"]], task="density", models=["normal"])
     assert odd_numbers(alone) == []
 
 
 def test_rows_with_gaps_are_judged_by_what_is_seen() -> None:
     table = with_gaps()
     table.loc[9, "height"] = 2.6  # its weight is missing
-    found = analyze(table, task="density", models=["normal"])
+    found = compare(table, task="density", models=["normal"])
     assert odd_numbers(found)[0] == 9
     assert found.odd_rows[0].entries[0].column == 0
 
@@ -61,7 +61,7 @@ def test_odd_levels_are_blamed() -> None:
         table.loc[k, f"c{k}"] = "b" if kind[k] == "a" else "a"
     table["size"] = rng.normal(9.0 * (kind == "a"), 1.0)
     table.loc[50, ["c3", "c4", "c5"]] = "b" if kind[50] == "a" else "a"
-    found = analyze(table, task="density", models=["latent classes"])
+    found = compare(table, task="density", models=["latent classes"])
     assert odd_numbers(found)[0] == 50
     assert {entry.column for entry in found.odd_rows[0].entries} == {3, 4, 5}
     assert f", expected {kind[50]} (" in found.verdict
@@ -75,10 +75,10 @@ def test_usual_tables_have_no_odd_rows() -> None:
         rng = np.random.default_rng(seed)
         x = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 2))
         table = {"a": x[:, 0], "b": x[:, 1]}
-        odd += len(analyze(table, task="density", models=["normal"], seed=seed).odd_rows)
+        odd += len(compare(table, task="density", models=["normal"], seed=seed).odd_rows)
     assert odd < 9  # p < 4e-3
 
 
 def test_columns_of_all_kinds_are_judged() -> None:
-    found = analyze(customers(), task="density", models=["independent columns"])
+    found = compare(customers(), task="density", models=["independent columns"])
     assert "odd" in found.verdict

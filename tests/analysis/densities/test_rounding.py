@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori import analyze
+from posteriori import compare
 from posteriori.analysis.densities.joint_problem import fit_density, make_joint_problem
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.density import KernelDensity
@@ -24,7 +24,7 @@ def rounded(step: float, rows: int = 300) -> pd.DataFrame:
 @pytest.mark.parametrize("step", [1.0, 0.01])
 def test_a_rounded_normal_is_a_normal(step: float) -> None:
     """A needle on each of the six values would gain about ln √(2πe) + … nats a row without bound."""
-    found = analyze(
+    found = compare(
         rounded(step), task="density", models=["normal", "normal mixture", "kernel density"]
     )
     np.testing.assert_allclose(found.problem.steps, [step, 0.0])
@@ -70,7 +70,7 @@ def test_no_component_is_narrower_than_a_step(name: str, opened: bool) -> None:
 
 def test_the_ranking_is_not_won_by_a_needle() -> None:
     """Nearly all rows lie on one value; none is worth more than what a component there may say."""
-    found = analyze(with_repeats()[["a"]], task="density")
+    found = compare(with_repeats()[["a"]], task="density")
     assert found.problem.steps == [1.0]
     for outcome in found.outcomes.values():
         if outcome.unseen is not None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from posteriori.analysis import analyze, load_model, save_model
+from posteriori.analysis import compare, load_model, save_model
 from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.selection.averaging import ModelAverage
 from posteriori.selection.comparison import Comparison
@@ -30,7 +30,7 @@ def table() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def analysis(table):
     names = ["constant", "linear", "robust linear", "log-linear"]
-    return analyze(table, "y", models=names, jobs=1)
+    return compare(table, "y", models=names, jobs=1)
 
 
 def test_weights_are_the_best_on_a_grid_of_the_simplex():
@@ -126,7 +126,7 @@ def test_what_the_average_says_is_the_mixture_of_what_its_members_say(analysis):
 @pytest.mark.parametrize("loss", ["squared", "absolute", "log"])
 def test_the_average_is_scored_by_the_numbers_that_it_predicts_when_saved(table, loss):
     names = ["constant", "linear", "robust linear", "log-linear"]
-    found = analyze(table, "y", models=names, loss=loss, jobs=1)
+    found = compare(table, "y", models=names, loss=loss, jobs=1)
     outcome = found.outcomes[AVERAGE]
     logs = np.stack([found.outcomes[name].unseen.log_density for name in names], axis=1)
     shares = weights_of_other_folds(logs, found.problem.splits)
@@ -153,7 +153,7 @@ def test_the_median_of_a_mixture_is_not_the_mean_of_medians():
     wide = np.exp(1.8 + 0.3 * x + 0.8 * rng.normal(size=120))
     table = pd.DataFrame({"x": x, "y": np.where(np.arange(120) % 2, narrow, wide)})
     names = ["robust linear", "log-linear"]
-    found = analyze(table, "y", models=names, loss="absolute", jobs=1)
+    found = compare(table, "y", models=names, loss="absolute", jobs=1)
     parts = [found.outcomes[name].unseen for name in names]
     logs = np.stack([part.log_density for part in parts], axis=1)
     shares = weights_of_other_folds(logs, found.problem.splits)
@@ -176,7 +176,7 @@ def test_on_noise_the_average_gains_nothing():
     for seed in range(12):
         rng = np.random.default_rng(seed)
         noise = pd.DataFrame(rng.normal(size=(40, 4)), columns=["a", "b", "c", "y"])
-        found = analyze(noise, "y", models=["constant", "linear", "robust linear"], jobs=1)
+        found = compare(noise, "y", models=["constant", "linear", "robust linear"], jobs=1)
         gains.append(found.ranking[AVERAGE].elpd - found.ranking["constant"].elpd)
     error = np.std(gains, ddof=1) / np.sqrt(len(gains))
     assert np.mean(gains) < 3.0 * error
@@ -196,7 +196,7 @@ def test_an_average_of_classes_is_saved_too(tmp_path):
     label = np.where(x[:, 0] + 0.7 * rng.normal(size=90) > 0.0, "up", "down")
     table = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": label})
     names = ["class frequencies", "logistic", "naive Bayes", "linear discriminant"]
-    found = analyze(table, "y", models=names, jobs=1)
+    found = compare(table, "y", models=names, jobs=1)
     model = found.table_model(AVERAGE)
     members = found.outcomes[AVERAGE].model
     p = model.predict(table.head(5))["P(y=up)"].to_numpy()
@@ -211,7 +211,7 @@ def test_an_average_of_classes_is_saved_too(tmp_path):
 
 
 def test_one_model_has_no_average(table):
-    found = analyze(table, "y", models=["linear"], jobs=1)
+    found = compare(table, "y", models=["linear"], jobs=1)
     assert [row.name for row in found.ranking] == ["linear"]
     assert "“straight lines” is the only model that was fitted" in found.verdict
 
@@ -232,7 +232,7 @@ def with_difference(found, errors):
     ("rows", "errors", "kept"), [(60, 0.9, True), (60, 1.1, False), (120, 0.9, False)]
 )
 def test_of_few_rows_the_average_is_kept_unless_it_is_clearly_worse(table, rows, errors, kept):
-    found = analyze(table.iloc[:rows], "y", models=["constant", "linear", "robust linear"], jobs=1)
+    found = compare(table.iloc[:rows], "y", models=["constant", "linear", "robust linear"], jobs=1)
     moved = with_difference(found, errors)
     assert (moved.kept == AVERAGE) == kept
     assert moved.model.name == moved.kept

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis import analyze
+from posteriori.analysis import compare
 from posteriori.analysis.fitting.cautions import cautions
 from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.analysis.table.wording import counted
@@ -55,7 +55,7 @@ def test_all_are_notes_of_an_analysis():
     table = pd.DataFrame({"x": x, "late": np.where(x > 0, 1.0, np.nan) * RNG.normal(size=30)})
     table["y"] = np.where(x > 0, "up", "down")
     table = pd.concat([table, table, pd.DataFrame({"x": [0.3], "y": ["flat"]})])
-    said = " | ".join(analyze(table, "y", models=["class frequencies"], jobs=1).notes)
+    said = " | ".join(compare(table, "y", models=["class frequencies"], jobs=1).notes)
     assert "whether 'late' is missing tells 'y': if it is known only afterwards" in said
     assert "30 of 61 rows repeat another" in said
     assert "1 class of 'y'" in said

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis import analyze
+from posteriori.analysis import compare
 from posteriori.selection.comparison import Comparison
 
 
@@ -21,11 +21,11 @@ MODELS = ["constant", "linear", "log-linear"]
 
 
 def test_medians_are_predicted_for_absolute_losses(table):
-    found = analyze(table, "y", models=MODELS, loss="absolute", jobs=1)
+    found = compare(table, "y", models=MODELS, loss="absolute", jobs=1)
     model = found.table_model("log-linear")
     predicted = model.predict(table.head(4), mass=0.5)
     assert list(predicted) == ["y_median", "y_low", "y_high"]
-    mean = analyze(table, "y", models=MODELS, jobs=1).table_model("log-linear")
+    mean = compare(table, "y", models=MODELS, jobs=1).table_model("log-linear")
     assert (predicted["y_median"] < mean.predict(table.head(4))["y_mean"]).all()
     assert next(iter(found.metrics["log-linear"])) == "MAE"
     unseen = found.outcomes["log-linear"].unseen.prediction
@@ -34,14 +34,14 @@ def test_medians_are_predicted_for_absolute_losses(table):
 
 
 def test_the_mean_has_least_squares_and_the_median_least_differences(table):
-    squared = analyze(table, "y", models=MODELS, jobs=1).metrics["log-linear"]
-    absolute = analyze(table, "y", models=MODELS, loss="absolute", jobs=1).metrics["log-linear"]
+    squared = compare(table, "y", models=MODELS, jobs=1).metrics["log-linear"]
+    absolute = compare(table, "y", models=MODELS, loss="absolute", jobs=1).metrics["log-linear"]
     assert squared["RMSE"] < absolute["RMSE"]
     assert absolute["MAE"] < squared["MAE"]
 
 
 def test_factors_are_typical_ratios(table):
-    found = analyze(table, "y", models=MODELS, loss="log", jobs=1)
+    found = compare(table, "y", models=MODELS, loss="log", jobs=1)
     predicted = found.outcomes["log-linear"].unseen.prediction
     expected = np.exp(np.mean(np.abs(np.log(table["y"] / predicted))))
     assert found.metrics["log-linear"]["factor"] == pytest.approx(expected, rel=1e-12)
@@ -58,11 +58,11 @@ def test_factors_are_typical_ratios(table):
 def test_losses_that_cannot_be_are_refused(table, loss, column, words):
     more = table.assign(signed=table["y"] - 3.0, **{"class": np.where(table["y"] > 3, "a", "b")})
     with pytest.raises(ValueError, match=words):
-        analyze(more, column, loss=loss)
+        compare(more, column, loss=loss)
 
 
 def test_what_errs_more_than_no_column_is_flagged_and_not_kept(table):
-    found = analyze(table, "y", models=MODELS, jobs=1)
+    found = compare(table, "y", models=MODELS, jobs=1)
     best = found.ranking.best
     worse = {**found.metrics[best], "RMSE": 1.06 * found.metrics["constant"]["RMSE"]}
     spoiled = replace(found, metrics={**found.metrics, best: worse})
@@ -73,7 +73,7 @@ def test_what_errs_more_than_no_column_is_flagged_and_not_kept(table):
 
 
 def test_a_difference_in_order_by_error_is_said(table):
-    found = analyze(table, "y", models=MODELS, jobs=1)
+    found = compare(table, "y", models=MODELS, jobs=1)
     single = [row.name for row in found.single_rows]
     metrics = dict(found.metrics)
     metrics[single[1]] = {**metrics[single[1]], "RMSE": 0.5 * metrics[single[0]]["RMSE"]}

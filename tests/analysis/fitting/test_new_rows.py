@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis import analyze, load_model, save_model
+from posteriori.analysis import compare, load_model, save_model
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -22,7 +22,7 @@ TABLE = pd.DataFrame(
 
 def model(target="y", name="linear", table=TABLE):
     inputs = table[["x", "day", "plan", "city", target]]
-    return analyze(inputs, target, models=[name], jobs=1).table_model(name)
+    return compare(inputs, target, models=[name], jobs=1).table_model(name)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from posteriori import analyze
+from posteriori import compare
 from posteriori.analysis.fitting.preparation import CodeColumns, NoColumns, NumberColumns
 from posteriori.regression import PolynomialBasis, SplineBasis
 
@@ -137,7 +137,7 @@ def test_a_column_that_is_constant_within_a_fold_ends_no_model(target, kind, mod
         "two classes": rng.choice(["p", "q"], 60),
         "three classes": rng.choice(["p", "q", "r"], 60),
     }[target]
-    found = analyze(pd.DataFrame({"c": column, "y": y}), "y", models=models, folds=2, jobs=1)
+    found = compare(pd.DataFrame({"c": column, "y": y}), "y", models=models, folds=2, jobs=1)
     assert not [(one.name, one.failure) for one in found.outcomes.values() if one.failure]
 
 

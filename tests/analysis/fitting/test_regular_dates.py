@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis import analyze
+from posteriori.analysis import compare
 
 
 @pytest.mark.parametrize(("freq", "named"), [("MS", True), ("D", True), ("uneven", False)])
@@ -17,5 +17,5 @@ def test_regular_dates_lead_to_forecast(freq: str, named: bool) -> None:
     else:
         days = pd.date_range("2020-01-01", periods=40, freq=freq)
     table = {"day": days.strftime("%Y-%m-%d"), "x": rng.normal(size=40), "y": rng.normal(size=40)}
-    notes = analyze(table, "y", models=["constant"]).notes
+    notes = compare(table, "y", models=["constant"]).notes
     assert any("posteriori forecast --time day --value y" in note for note in notes) is named

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori import analyze
+from posteriori import compare
 from posteriori.analysis.fitting import staged
 
 NAMES = [
@@ -38,7 +38,7 @@ def rows_heard(table, **options):
     def hear(outcome, total, left):
         heard.append((outcome.name, len(outcome.unseen.log_density), total))
 
-    return analyze(table, "y", models=NAMES, jobs=1, on_outcome=hear, **options), heard
+    return compare(table, "y", models=NAMES, jobs=1, on_outcome=hear, **options), heard
 
 
 def test_the_best_of_a_sample_and_the_simplest_see_all_rows(table):
@@ -60,7 +60,7 @@ def test_small_tables_few_models_and_thorough_comparisons_have_one_stage(table):
     assert {rows for _, rows, _ in heard} == {400}
     _, heard = rows_heard(table, thorough=True)
     assert {rows for _, rows, _ in heard} == {500}
-    found = analyze(table, "y", models=NAMES[:5], jobs=1)
+    found = compare(table, "y", models=NAMES[:5], jobs=1)
     assert len(found.problem.y) == 500
     assert not any("drawn" in note for note in found.notes)
 
@@ -117,12 +117,12 @@ def test_classes_and_single_columns_have_two_stages_too(table):
     table["c"] = np.where(table["y"] > table["y"].median(), "high", "low")
     names = ["class frequencies", "naive Bayes", "linear discriminant", "quadratic discriminant"]
     names += ["logistic", "probit"]
-    found = analyze(table.drop(columns="y"), "c", models=names, jobs=1)
+    found = compare(table.drop(columns="y"), "c", models=names, jobs=1)
     assert any("rows drawn from 500" in note for note in found.notes)
     assert len(found.problem.y) == 500
     names = ["normal", "log-normal", "Student t", "normal mixture", "kernel density"]
     names += ["adaptive histogram"]
-    alone = analyze({"e": np.exp(table["y"])}, "e", task="density", models=names, jobs=1)
+    alone = compare({"e": np.exp(table["y"])}, "e", task="density", models=names, jobs=1)
     assert any("rows drawn from 500" in note for note in alone.notes)
     assert len(alone.problem.y) == 500
 
@@ -152,7 +152,7 @@ def test_densities_of_all_columns_have_two_stages_too(plane):
     def hear(outcome, total, left):
         heard.append((outcome.name, len(outcome.unseen.log_density)))
 
-    found = analyze(plane, task="density", models=JOINT, jobs=1, on_outcome=hear)
+    found = compare(plane, task="density", models=JOINT, jobs=1, on_outcome=hear)
     assert [name for name, rows in heard if rows == 100] == JOINT
     finalists = [name for name, rows in heard if rows == 499]
     assert finalists[0] == "independent columns"
@@ -169,7 +169,7 @@ def test_densities_of_all_columns_have_two_stages_too(plane):
 
 def test_a_limit_leaves_the_density_of_the_sample(plane, monkeypatch):
     end_early(monkeypatch, ())
-    found = analyze(plane, task="density", models=JOINT, jobs=1, time_limit=1000.0)
+    found = compare(plane, task="density", models=JOINT, jobs=1, time_limit=1000.0)
     assert len(found.rows) == len(found.problem.X) == 100
     assert 7 not in found.rows
     np.testing.assert_allclose(found.problem.X, plane.to_numpy()[found.rows], atol=1e-3)
@@ -185,14 +185,14 @@ def test_a_sample_that_no_density_can_learn_from_decides_nothing(plane):
     others = np.setdiff1d(np.arange(499), drawn)
     rare = plane.drop(index=7).reset_index(drop=True).assign(c=np.nan)
     rare.loc[others[:8], "c"] = np.arange(8.0)
-    found = analyze(rare, task="density", models=[*JOINT[:5], "latent classes"], jobs=1)
+    found = compare(rare, task="density", models=[*JOINT[:5], "latent classes"], jobs=1)
     assert len(found.problem.X) == 499
     assert sum(not row.failure for row in found.single_rows) >= 3
 
 
 def test_a_thorough_description_fits_all_densities_to_all_rows(plane):
     heard = []
-    analyze(
+    compare(
         plane,
         task="density",
         jobs=1,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from posteriori.analysis import analyze
+from posteriori.analysis import compare
 from posteriori.analysis.fitting import findings
 from posteriori.analysis.report.ranking_tables import (
     detailed_table,
@@ -28,7 +28,7 @@ def analysis():
         "y": np.where(x + rng.normal(size=90) > 0, "up", "down"),
     }
     models = ["class frequencies", "logistic", "nearest neighbours"]
-    return analyze(table, "y", models=models, jobs=1, thorough=True)
+    return compare(table, "y", models=models, jobs=1, thorough=True)
 
 
 def test_a_model_without_evidence_has_a_prequential_one(analysis):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis import Analysis, analyze
+from posteriori.analysis import Analysis, compare
 from posteriori.analysis.report.html_pieces import folded, section, table
 from posteriori.analysis.report.page_frame import fill_page
 from tests.analysis.tables import analysis_of, mixed_table
@@ -197,7 +197,7 @@ def strange_table(target: str) -> pd.DataFrame:
 def strange() -> Analysis:
     target = "<script>document.title = 'run'</script>"
     models = ["class frequencies", "logistic"]
-    return analyze(strange_table(target), target, models=models, folds=2, jobs=1)
+    return compare(strange_table(target), target, models=models, folds=2, jobs=1)
 
 
 @pytest.mark.parametrize("title", ["<script>alert(1)</script>", "$title ${sections} & '\"\n"])
@@ -217,7 +217,7 @@ def test_a_failed_candidate_is_listed_with_its_reason(monkeypatch) -> None:
 
     monkeypatch.setattr(RobustRegression, "fit", fail)
     names = ["constant", "robust linear"]
-    result = analyze(mixed_table()[["x", "y"]], "y", models=names, folds=2, jobs=1)
+    result = compare(mixed_table()[["x", "y"]], "y", models=names, folds=2, jobs=1)
     page = Page(result.html())
     require_sound(page)
     assert "straight lines (robust): RuntimeError: <b>no</b> luck" in page.text

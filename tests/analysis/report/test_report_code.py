@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from posteriori.analysis import Analysis, analyze, read_table
+from posteriori.analysis import Analysis, compare, read_table
 from posteriori.analysis.report.page_code import code_of
 from posteriori.analysis.table.reading import reading_code
 from posteriori.cli import app
@@ -75,21 +75,21 @@ def test_files_of_every_format(
     path = str(tmp_path / name)
     write(tmp_path / name)
     given = read_table(path, rows).frame
-    first = analyze(given, "y", models=MODELS, drop=["when"], seed=3, jobs=1)
+    first = compare(given, "y", models=MODELS, drop=["when"], seed=3, jobs=1)
     again = run_code(code_of(first, reading_code(path, rows)))
     assert len(again.problem.y) == (rows or 60)
     require_equal(again, first)
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = analyze(table(), "y", models=MODELS, jobs=1)
+    first = compare(table(), "y", models=MODELS, jobs=1)
     given = io.BytesIO(table().to_csv(index=False).encode())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(given))
     require_equal(run_code(code_of(first, reading_code("-"))), first)
 
 
 def test_tables_of_python() -> None:
-    first = analyze(table(), "y", models=MODELS, folds=3, jobs=1, thorough=True)
+    first = compare(table(), "y", models=MODELS, folds=3, jobs=1, thorough=True)
     code = code_of(first)
     assert run_code(code, table=table()).thorough
     assert "# table: the data that were analysed" in code

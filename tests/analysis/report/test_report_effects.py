@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori import analyze
+from posteriori import compare
 from posteriori.analysis.fitting.importance import _parts, column_importance
 from posteriori.analysis.report.insights import weight_effects
 
@@ -14,7 +14,7 @@ def test_shuffling_the_column_that_decides_loses_most():
     colour = rng.choice(["red", "green", "blue"], 200)
     table = pd.DataFrame({"size": rng.normal(size=200), "colour": colour, "y": colour == "red"})
     table["y"] ^= rng.random(200) < 0.05
-    analysis = analyze(table, "y", models=["naive Bayes", "linear discriminant"])
+    analysis = compare(table, "y", models=["naive Bayes", "linear discriminant"])
     for name in analysis.outcomes:
         effects = column_importance(analysis.outcomes[name].model, analysis.problem, seed=0)
         assert effects.names == ["colour", "size"]
@@ -28,7 +28,7 @@ def test_truth_values_stay_what_they_are_when_they_are_shuffled():
     member = rng.random(60) < 0.5
     table = pd.DataFrame({"size": rng.normal(size=60) + member, "member": member, "y": member})
     table["y"] ^= rng.random(60) < 0.1
-    analysis = analyze(table, "y", models=["naive Bayes", "class frequencies"])
+    analysis = compare(table, "y", models=["naive Bayes", "class frequencies"])
     effects = column_importance(analysis.outcomes["naive Bayes"].model, analysis.problem, seed=0)
     assert effects.names[0] == "member"
     assert effects.mean[0] > 0.2
@@ -41,7 +41,7 @@ def test_columns_of_extreme_units_are_told_by_others_as_any_are(unit):
     table = pd.DataFrame({"a": x[:, 0], "b": x[:, 0] + x[:, 1], "y": x @ [1.0, 1.0]})
     losses = []
     for scale in (1.0, unit):
-        analysis = analyze(table.assign(b=scale * table["b"]), "y", models=["linear"], jobs=1)
+        analysis = compare(table.assign(b=scale * table["b"]), "y", models=["linear"], jobs=1)
         effects = column_importance(analysis.outcomes["linear"].model, analysis.problem, seed=0)
         losses.append(dict(zip(effects.names, effects.mean, strict=True)))
     assert losses[0] == pytest.approx(losses[1], rel=1e-6)
@@ -53,7 +53,7 @@ def test_a_slope_is_worth_its_square_in_units_of_the_noise():
     x = rng.normal(size=(3_000, 2))
     table = pd.DataFrame({"a": x[:, 0], "b": x[:, 1]})
     table["y"] = x @ [1.0, 0.5] + rng.normal(size=3_000)
-    analysis = analyze(table, "y", models=["linear"], jobs=1)
+    analysis = compare(table, "y", models=["linear"], jobs=1)
     effects = column_importance(analysis.outcomes["linear"].model, analysis.problem, seed=0)
     assert effects.names == ["a", "b"]
     np.testing.assert_allclose(effects.mean, [1.0, 0.25], rtol=0.15)
@@ -72,7 +72,7 @@ def test_weights_of_squares_and_products_are_named():
     x = rng.normal(size=(60, 2))
     table = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": x[:, 0] ** 2 + 0.5 * x[:, 1]})
     table["y"] += 0.1 * rng.normal(size=60)
-    effects = weight_effects(analyze(table, "y", models=["quadratic"], jobs=1).best)
+    effects = weight_effects(compare(table, "y", models=["quadratic"], jobs=1).best)
     assert effects.names[0] == "a^2"
     assert set(effects.names) == {"a", "b", "a^2", "a b", "b^2"}
     assert (effects.low[:2] < effects.mean[:2]).all()

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis import analyze
+from posteriori.analysis import compare
 from posteriori.analysis.report.tree_rules import tree_section
 
 TREE = "tree (averaged)"
 
 
 def section_of(table: pd.DataFrame, target: str, flat: str = "constant") -> str:
-    return tree_section(analyze(table, target, models=[TREE, flat], folds=2, jobs=1))
+    return tree_section(compare(table, target, models=[TREE, flat], folds=2, jobs=1))
 
 
 def branches_of(html: str) -> list[str]:
@@ -114,7 +114,7 @@ def test_where_there_is_nothing_to_ask_it_is_said(constant):
 
 def test_without_a_tree_there_is_no_section():
     x = 0.5 * np.arange(40.0)
-    found = analyze(
+    found = compare(
         steps(pd.Series(x), x > 10.0), "y", models=["constant", "linear"], folds=2, jobs=1
     )
     assert tree_section(found) == ""

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori import analyze
+from posteriori import compare
 from posteriori.analysis.report.calibration_words import classes_in_words
 from posteriori.analysis.report.what_if import (
     _typical_row,
@@ -24,7 +24,7 @@ def found():
     colour = rng.choice(["red", "green"], 150)
     table = pd.DataFrame({"x": x, "z": z, "colour": colour})
     table["y"] = 3.0 * x + (colour == "red") + rng.normal(size=150)
-    return analyze(table, "y", models=["constant", "linear (learned scale)"], jobs=1)
+    return compare(table, "y", models=["constant", "linear (learned scale)"], jobs=1)
 
 
 def test_the_curve_of_a_line_is_a_line_of_its_slope(found):
@@ -55,7 +55,7 @@ def test_columns_that_drive_predictions_are_told_first(found):
 
 def test_classes_have_probabilities(found):
     table = found.problem.X.assign(label=np.where(found.problem.y > 15.0, "much", "little"))
-    classes = analyze(table, "label", models=["class frequencies", "logistic"], jobs=1)
+    classes = compare(table, "label", models=["class frequencies", "logistic"], jobs=1)
     curve = next(c for c in effect_curves(classes) if c.name == "x")
     assert list(curve.lines) == ["much"]
     assert curve.lines["much"][0] < 0.1 < 0.9 < curve.lines["much"][-1]
@@ -84,7 +84,7 @@ def test_the_typical_row_has_levels_that_go_together():
     table["x"] = rng.normal(size=100)
     table.loc[::7, "x"] = np.nan
     table["y"] = table["x"].fillna(0.0) + (table["land"] == "north") + rng.normal(size=100)
-    found = analyze(table, "y", models=["constant", "linear"], jobs=1)
+    found = compare(table, "y", models=["constant", "linear"], jobs=1)
     kinds = found.problem.kinds
     rows = _typical_row(found.problem.X, kinds, 3)
     assert len(rows) == 3
@@ -124,7 +124,7 @@ def added():
     table.loc[3:8, "z"] = np.nan
     table["y"] = 5.0 * np.sin(table["x"]) + (table["colour"] == "red") + rng.normal(size=150)
     names = ["linear", "additive curves"]
-    return analyze(table, "y", models=names, folds=2, jobs=1)
+    return compare(table, "y", models=names, folds=2, jobs=1)
 
 
 class TestAddedCurves:

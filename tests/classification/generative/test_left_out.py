@@ -16,7 +16,7 @@ from posteriori.distributions import (
     Pareto,
     Uniform,
 )
-from posteriori.selection import compare
+from posteriori.selection import rank_models
 
 rng = np.random.default_rng(7)
 N = 24
@@ -206,7 +206,7 @@ def test_widths_of_priors():
 def test_comparing_generative_classifiers():
     x, y = load_wine(return_X_y=True)
     models = {"shared": GaussianDiscriminant(), "naive": NaiveBayes()}
-    table = compare(models, x, y).to_frame()
+    table = rank_models(models, x, y).to_frame()
     assert set(table["method"]) == {"leave-one-out"}
     assert (table["prior_sensitivity"] > 0.1).all()
     assert (table["complexity"] > 0.0).all()

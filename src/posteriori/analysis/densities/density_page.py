@@ -231,9 +231,9 @@ def density_code(found: TableDensity, loading: str = "") -> str:
     folds = len(found.problem.splits)
     options += [f"folds={folds}"] if folds != min(_FOLDS, len(found.problem.X)) else []
     return (
-        "from posteriori import analyze\n"
+        "from posteriori import compare\n"
         f"{loading or '# table: the data that were described'}\n\n"
-        f'found = analyze(table, task="density", {", ".join(options)})\n'
+        f'found = compare(table, task="density", {", ".join(options)})\n'
         "found.ranking.to_frame()\n"
         "found.odd_rows, found.fill_ins\n"
         "found.model.predict(table.head())  # log densities and filled gaps; of new rows as well\n"

@@ -243,13 +243,13 @@ def describe_density(
 ) -> TableDensity:
     """Fit densities of all columns together, and rank them by how probable they hold unseen rows.
 
-    Large tables have two stages, as in :func:`posteriori.analyze`.
+    Large tables have two stages, as in :func:`posteriori.compare`.
 
     Parameters
     ----------
     frame : DataFrame
     models, drop, folds, jobs, time_limit, seed, thorough, day_first, on_outcome
-        As in :func:`posteriori.analyze`.
+        As in :func:`posteriori.compare`.
 
     Raises
     ------

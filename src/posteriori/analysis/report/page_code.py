@@ -7,7 +7,7 @@ from posteriori.analysis.fitting.table_problem import suited_candidates
 
 __all__ = ["code_of"]
 
-#: Folds of ``analyze``, unless it is asked for others.
+#: Folds of ``compare``, unless it is asked for others.
 _FOLDS = 5
 
 
@@ -22,9 +22,9 @@ def code_of(found: Findings, loading: str = "") -> str:
     """
     options = "".join(f", {name}={value!r}" for name, value in _unusual_options(found).items())
     return (
-        "from posteriori import analyze\n"
+        "from posteriori import compare\n"
         f"{loading or '# table: the data that were analysed'}\n\n"
-        f"analysis = analyze(table, {found.target.column.name!r}{options})\n"
+        f"analysis = compare(table, {found.target.column.name!r}{options})\n"
         "analysis.ranking.to_frame()\n"
         "analysis.best  # the fitted pipeline\n"
         "# means and intervals, or probabilities of classes; of new rows as well\n"

@@ -40,7 +40,7 @@ class Task(NamedTuple):
 TASKS = (
     Task(
         "compare",
-        "posteriori.analysis.analyzing:analyze",
+        "posteriori.analysis.analyzing:compare",
         "ranking",
         "comparing models",
         ahead="posteriori.analysis.warming.recipes:grown_recipes",

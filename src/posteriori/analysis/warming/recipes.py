@@ -156,7 +156,7 @@ def grown_recipes(
     Parameters
     ----------
     frame, target, task, models
-        As of :func:`posteriori.analyze`, whose other options do not matter here.
+        As of :func:`posteriori.compare`, whose other options do not matter here.
     """
     names = (models,) if isinstance(models, str) else models or ()
     trees = [c for c in CANDIDATES if c.path.startswith(_TREES)]

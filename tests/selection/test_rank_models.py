@@ -16,7 +16,7 @@ from posteriori.regression import (
     PolynomialBasis,
     RobustRegression,
 )
-from posteriori.selection import ModelSet, compare, select
+from posteriori.selection import ModelSet, rank_models, select
 
 
 def rows(n=40, seed=0):
@@ -32,7 +32,7 @@ def polynomial(order):
 def test_probabilities_are_normalised_evidences():
     x, y = rows()
     models = {f"order {k}": polynomial(k) for k in (1, 3, 5)}
-    table = compare(models, x, y)
+    table = rank_models(models, x, y)
     logs = {name: float(m.fit(x, y)[-1].log_evidence_) for name, m in models.items()}
     weights = np.exp(np.array(list(logs.values())) - max(logs.values()))
     for name, p in zip(logs, weights / weights.sum(), strict=True):
@@ -46,7 +46,7 @@ def test_probabilities_are_normalised_evidences():
 def test_accuracy_less_complexity_is_the_evidence_and_complexity_a_divergence():
     x, y = rows()
     model = BayesianLinearRegression(2.0, noise_precision=25.0, fit_intercept=False)
-    row = compare({"line": model}, x, y)["line"]
+    row = rank_models({"line": model}, x, y)["line"]
     posterior, prior = model.fit(x, y).posterior_, Normal(0.0, variance=0.5)
     belief = Normal(posterior.mean[0], variance=posterior.cov[0, 0])
     assert row.complexity == pytest.approx(float(belief.kl(prior)), rel=1e-9)
@@ -55,7 +55,7 @@ def test_accuracy_less_complexity_is_the_evidence_and_complexity_a_divergence():
 
 def test_prior_sensitivity_is_the_largest_move_of_the_evidence():
     x, y = rows()
-    row = compare(
+    row = rank_models(
         {"m": BayesianLinearRegression(1.0, noise_precision=9.0, fit_intercept=False)}, x, y
     )["m"]
     moved = [
@@ -68,12 +68,14 @@ def test_prior_sensitivity_is_the_largest_move_of_the_evidence():
         for s in (0.25, 0.5, 2.0, 4.0)
     ]
     assert row.prior_sensitivity == pytest.approx(np.abs(moved).max(), rel=1e-9)
-    assert np.isnan(compare({"m": polynomial(2)}, x, y, sensitivity=False)["m"].prior_sensitivity)
+    assert np.isnan(
+        rank_models({"m": polynomial(2)}, x, y, sensitivity=False)["m"].prior_sensitivity
+    )
 
 
 def test_fitted_and_unfitted_models_agree():
     x, y = rows()
-    table = compare({"new": polynomial(2), "old": polynomial(2).fit(x, y)}, x, y)
+    table = rank_models({"new": polynomial(2), "old": polynomial(2).fit(x, y)}, x, y)
     assert table["new"].log_evidence == table["old"].log_evidence
     assert np.isnan(table["old"].seconds)
     assert table["new"].seconds > 0
@@ -89,7 +91,7 @@ def test_results_of_the_model_language():
         return m.infer(y=y)
 
     narrow, wide = model(1.0), model(100.0)
-    table = posteriori.compare(narrow=narrow, wide=wide)
+    table = posteriori.rank_models(narrow=narrow, wide=wide)
     assert table.best == "narrow"
     assert table["narrow"].complexity == pytest.approx(float(narrow.mu.kl(Normal(0, variance=1.0))))
     assert table["wide"].log_evidence == float(wide.log_evidence)
@@ -101,7 +103,7 @@ def test_a_bound_beside_an_exact_evidence_is_flagged():
     m.mu = Normal(0, precision=0.1 * m.tau)
     m.y = Normal(m.mu, precision=m.tau).iid("n")
     y = [1.1, 0.7, 1.9]
-    table = compare(exact=m.infer(y=y), cut=m.infer(y=y, factorize=[("mu", "tau")]))
+    table = rank_models(exact=m.infer(y=y), cut=m.infer(y=y, factorize=[("mu", "tau")]))
     assert "evidences are of different kinds (bound, exact)" in repr(table)
 
 
@@ -109,16 +111,16 @@ def test_evidences_of_different_data_are_refused():
     x, y = rows()
     a, b = polynomial(1).fit(x, y), polynomial(1).fit(x, y + 1.0)
     with pytest.raises(ValueError, match="b was fitted to other targets"):
-        compare({"a": a, "b": b}, x, y)
+        rank_models({"a": a, "b": b}, x, y)
 
 
 def test_a_model_of_other_data_than_those_given_is_refused():
     x, y = rows()
     few, other = polynomial(1).fit(x[:9], y[:9]), polynomial(1).fit(x, y + 1.0)
     with pytest.raises(ValueError, match="few was fitted to 9 rows"):
-        compare({"all": polynomial(1), "few": few}, x, y)
+        rank_models({"all": polynomial(1), "few": few}, x, y)
     with pytest.raises(ValueError, match="other was fitted to other targets than y"):
-        compare({"other": other}, x, y)
+        rank_models({"other": other}, x, y)
 
 
 def test_rows_without_targets_are_not_held_out():
@@ -128,7 +130,7 @@ def test_rows_without_targets_are_not_held_out():
         "closed": BayesianLinearRegression(missing="drop"),
         "folds": BayesianLinearRegression(hyperparameters="type-II", missing="drop"),
     }
-    table, short = compare(models, x, gapped), compare(models, x[5:], y[5:])
+    table, short = rank_models(models, x, gapped), rank_models(models, x[5:], y[5:])
     for name in models:
         assert table[name].log_evidence == pytest.approx(short[name].log_evidence)
         assert table[name].elpd == pytest.approx(short[name].elpd)
@@ -139,20 +141,22 @@ def test_posteriors_of_different_data_are_refused():
     m.mu = Normal(0, variance=1)
     m.y = Normal(m.mu, variance=1).iid("n")
     with pytest.raises(ValueError, match="one and other are of different data"):
-        compare(one=m.infer(y=[1.0, 2.0]), other=m.infer(y=[1.0, 3.0]))
+        rank_models(one=m.infer(y=[1.0, 2.0]), other=m.infer(y=[1.0, 3.0]))
 
 
 def test_counts_as_probabilities_and_as_densities_are_apart():
     x, _ = rows()
     y = np.random.default_rng(1).poisson(4.0, size=len(x)).astype(float)
-    table = compare({"poisson": PoissonRegression(), "normal": BayesianLinearRegression()}, x, y)
+    table = rank_models(
+        {"poisson": PoissonRegression(), "normal": BayesianLinearRegression()}, x, y
+    )
     assert table["poisson"].probability == table["normal"].probability == 1.0
     assert "poisson: probabilities of targets" in repr(table)
 
 
 def test_models_without_evidence_are_ranked_by_held_out_density():
     x, y = rows()
-    table = compare({"least squares": LinearRegression(), "cubic": polynomial(3)}, x, y)
+    table = rank_models({"least squares": LinearRegression(), "cubic": polynomial(3)}, x, y)
     assert table.best == "cubic"
     assert np.isnan(table["least squares"].log_evidence)
     gap = table["least squares"].elpd - table["cubic"].elpd
@@ -162,7 +166,7 @@ def test_models_without_evidence_are_ranked_by_held_out_density():
 def test_a_flat_intercept_is_a_group_of_its_own():
     x, y = rows()
     flat = BayesianLinearRegression(intercept_precision=0.0)
-    table = compare({"flat": flat, "proper": BayesianLinearRegression()}, x, y)
+    table = rank_models({"flat": flat, "proper": BayesianLinearRegression()}, x, y)
     assert table["flat"].probability == table["proper"].probability == 1.0
     assert "only the held-out density compares" in repr(table)
 
@@ -171,7 +175,7 @@ def test_a_flat_intercept_is_a_group_of_its_own():
 def test_a_flat_prior_leaves_the_evidence_blank_and_says_why(family):
     x, y = rows()
     models = {"flat": family(0.0), "proper": family()}
-    table = compare(models, x, np.exp(y))
+    table = rank_models(models, x, np.exp(y))
     assert np.isnan(table["flat"].log_evidence)
     assert np.isnan(table["flat"].probability)
     assert np.isfinite(table["flat"].elpd)
@@ -187,7 +191,9 @@ def test_a_flat_prior_leaves_the_evidence_blank_and_says_why(family):
 
 def test_a_model_that_fails_does_not_stop_the_others():
     x, y = rows()
-    table = compare({"counts": PoissonRegression(), "point": Lasso(), "line": polynomial(1)}, x, y)
+    table = rank_models(
+        {"counts": PoissonRegression(), "point": Lasso(), "line": polynomial(1)}, x, y
+    )
     assert table.best == "line"
     assert "counts >= 0" in table["counts"].failure
     assert "cannot say how probable" in table["point"].failure
@@ -197,7 +203,7 @@ def test_a_model_that_fails_does_not_stop_the_others():
 def test_nothing_but_failures_has_no_best():
     x, y = rows()
     with pytest.raises(ValueError, match="no model could be fitted; counts"):
-        _ = compare({"counts": PoissonRegression()}, x, y).best
+        _ = rank_models({"counts": PoissonRegression()}, x, y).best
 
 
 def test_ctrl_c_returns_what_is_done():
@@ -208,7 +214,7 @@ def test_ctrl_c_returns_what_is_done():
         seen.append((done, total))
         raise KeyboardInterrupt
 
-    table = compare({"a": polynomial(1), "b": polynomial(2)}, x, y, progress=stop)
+    table = rank_models({"a": polynomial(1), "b": polynomial(2)}, x, y, progress=stop)
     assert seen == [(1, 2)]
     assert [row.name for row in table] == ["a"]
     assert "stopped after 1 of 2 models" in table.notes
@@ -223,17 +229,17 @@ def test_ctrl_c_before_any_model_is_done_is_passed_on(monkeypatch):
 
     monkeypatch.setattr("posteriori.selection.comparing.held_out_density", stop)
     with pytest.raises(KeyboardInterrupt):
-        compare({"a": model}, x, y)
+        rank_models({"a": model}, x, y)
     assert not hasattr(model, "n_features_in_")  # what was given stays unfitted
 
 
 def test_progress_is_shown_where_it_is_asked_for(capsys):
     x, y = rows()
-    compare({"a": polynomial(1)}, x, y, progress=True)
+    rank_models({"a": polynomial(1)}, x, y, progress=True)
     shown = capsys.readouterr().err
     assert shown.startswith("\ra (1 of 1): fitting (0 s; Ctrl-C keeps finished models)")
     assert shown.endswith("\n")
-    compare({"a": polynomial(1)}, x, y)
+    rank_models({"a": polynomial(1)}, x, y)
     assert capsys.readouterr().err == ""  # no terminal
 
 
@@ -242,7 +248,7 @@ def test_polars_in():
     x, y = rows()
     frame, series = pl.DataFrame(x, schema=["x"]), pl.Series(y)
     models = {"cubic": polynomial(3), "folds": BayesianLinearRegression(hyperparameters="type-II")}
-    found, expected = compare(models, frame, series), compare(models, x, y)
+    found, expected = rank_models(models, frame, series), rank_models(models, x, y)
     for name in models:
         assert found[name].log_evidence == pytest.approx(expected[name].log_evidence)
         assert found[name].elpd == pytest.approx(expected[name].elpd)
@@ -252,26 +258,26 @@ def test_frames_in_and_out():
     x, y = rows()
     frame = pd.DataFrame(x, columns=["x"])
     models = {"line": polynomial(1), "robust": RobustRegression()}
-    table = compare(models, frame, pd.Series(y)).to_frame()
+    table = rank_models(models, frame, pd.Series(y)).to_frame()
     assert table.index.name == "model"
     assert set(table.index) == {"line", "robust"}
     assert table.loc["line", "log_evidence"] == pytest.approx(
-        compare(models, x, y)["line"].log_evidence
+        rank_models(models, x, y)["line"].log_evidence
     )
 
 
 def test_names_are_escaped_in_notebooks():
     x, y = rows()
-    assert "<td>&lt;b&gt;</td>" in compare({"<b>": polynomial(1)}, x, y)._repr_html_()
+    assert "<td>&lt;b&gt;</td>" in rank_models({"<b>": polynomial(1)}, x, y)._repr_html_()
 
 
 def test_bad_calls_are_refused():
     with pytest.raises(ValueError, match="at least one model"):
-        compare()
-    with pytest.raises(ValueError, match=r"give the data as compare\(models, X, y\)"):
-        compare({"a": polynomial(1)})
+        rank_models()
+    with pytest.raises(ValueError, match=r"give the data as rank_models\(models, X, y\)"):
+        rank_models({"a": polynomial(1)})
     with pytest.raises(KeyError, match="no model 'b'; there are a"):
-        compare({"a": polynomial(1)}, *rows())["b"]
+        rank_models({"a": polynomial(1)}, *rows())["b"]
 
 
 @pytest.mark.topic("000/F5", "004/2.9")

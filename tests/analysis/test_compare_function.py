@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import posteriori
-from posteriori.analysis import Analysis, analyze
+from posteriori.analysis import Analysis, compare
 from posteriori.analysis.fitting import running
 from posteriori.regression import RobustRegression
 from posteriori.selection.candidates import candidates_for
@@ -24,7 +24,7 @@ def linear_table(rows=120, seed=0):
 
 def fast(table, target="y", **options):
     options = {"models": ["constant", "linear"], "folds": 3, "jobs": 1} | options
-    return analyze(table, target, **options)
+    return compare(table, target, **options)
 
 
 def elpds(analysis):
@@ -32,7 +32,7 @@ def elpds(analysis):
 
 
 def test_it_stands_at_the_top_of_the_package():
-    assert posteriori.analyze is analyze
+    assert posteriori.compare is compare
 
 
 # -- truths ----------------------------------------------------------------------------------------
@@ -80,11 +80,11 @@ def test_densities_are_compared():
     rng = np.random.default_rng(3)
     models = ["normal", "Student t", "adaptive histogram"]
     table = {"y": rng.standard_t(4.0, 300)}
-    found = analyze(table, "y", task="density", models=models, folds=3, jobs=1)
+    found = compare(table, "y", task="density", models=models, folds=3, jobs=1)
     assert _best_single(found) == "Student t"
     models = ["normal", "Poisson", "negative binomial"]
     table = {"y": rng.poisson(4.0, 300)}
-    counts = analyze(table, "y", task="density", models=models, folds=2, jobs=1)
+    counts = compare(table, "y", task="density", models=models, folds=2, jobs=1)
     assert _best_single(counts) in ("Poisson", "negative binomial")
 
 
@@ -92,7 +92,7 @@ def test_two_humps_are_seen_by_densities_without_a_form():
     rng = np.random.default_rng(0)
     y = np.where(rng.random(400) < 0.5, rng.uniform(0.0, 1.0, 400), rng.uniform(3.0, 3.5, 400))
     models = ["normal", "normal mixture", "kernel density", "adaptive histogram"]
-    scores = elpds(analyze({"y": y}, "y", task="density", models=models, folds=3, jobs=1))
+    scores = elpds(compare({"y": y}, "y", task="density", models=models, folds=3, jobs=1))
     assert scores["adaptive histogram"] > scores["normal mixture"]
     assert min(scores["kernel density"], scores["adaptive histogram"]) > scores["normal"] + 100.0
 
@@ -273,8 +273,8 @@ def test_curves_are_tried_only_where_a_column_can_bend():
     rng = np.random.default_rng(9)
     table = pd.DataFrame(rng.integers(0, 2, (60, 3)) > 0, columns=["a", "b", "y"])
     table["c"] = rng.integers(0, 2, 60)
-    straight = {row.name for row in analyze(table, "y", time_limit=0.0).ranking.rows}
+    straight = {row.name for row in compare(table, "y", time_limit=0.0).ranking.rows}
     assert {"logistic", "logistic (learned)"} <= straight
     assert straight.isdisjoint({"logistic splines", "splines (learned)"})
-    bent = analyze(table.assign(c=rng.normal(size=60)), "y", time_limit=0.0)
+    bent = compare(table.assign(c=rng.normal(size=60)), "y", time_limit=0.0)
     assert "logistic splines" in {row.name for row in bent.ranking.rows}
