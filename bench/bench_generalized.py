@@ -11,10 +11,10 @@ from functools import partial
 
 import numpy as np
 from harness import Comparison, compare, peak_memory, report
-from sklearn.linear_model import PoissonRegressor
+from sklearn.linear_model import PoissonRegressor as PeerRegressor
 from threadpoolctl import threadpool_limits
 
-from posteriori.regression import PoissonRegression
+from posteriori.regression import PoissonRegressor
 
 #: Largest entry of the gradient of the mean log posterior.
 GRADIENT = 1e-7
@@ -36,10 +36,10 @@ def gradient_norm(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
 
 def compare_solver(x: np.ndarray, y: np.ndarray, solver: str, bar: float) -> Comparison:
     rows, columns = x.shape
-    ours = PoissonRegression(fit_intercept=False, tol=GRADIENT * np.sqrt(rows) / 2)
+    ours = PoissonRegressor(fit_intercept=False, tol=GRADIENT * np.sqrt(rows) / 2)
     # its tolerance is tightened until the gradient is as small as asked for
     for tol in GRADIENT * 10.0 ** -np.arange(4):
-        peer = PoissonRegressor(
+        peer = PeerRegressor(
             alpha=1.0 / rows, fit_intercept=False, solver=solver, tol=tol, max_iter=1000
         )
         peer.fit(x, y)
@@ -55,10 +55,10 @@ def compare_solver(x: np.ndarray, y: np.ndarray, solver: str, bar: float) -> Com
 
 
 def growth() -> None:
-    print("\nPoissonRegression, peak memory over that of X")
+    print("\nPoissonRegressor, peak memory over that of X")
     for rows in (10**4, 10**5):
         x, y = make_counts(rows, 50)
-        peak = peak_memory(partial(PoissonRegression().fit, x, y))
+        peak = peak_memory(partial(PoissonRegressor().fit, x, y))
         print(f"  {rows:>9,} x 50   {peak / x.nbytes:.2f}")
 
 

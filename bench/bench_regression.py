@@ -16,7 +16,7 @@ from sklearn.linear_model import ARDRegression, BayesianRidge
 from threadpoolctl import threadpool_limits
 
 from posteriori.classification import BayesianLogisticRegression
-from posteriori.regression import BayesianLinearRegression, PoissonRegression
+from posteriori.regression import BayesianLinearRegressor, PoissonRegressor
 
 ROWS, COLUMNS, CHUNKS = 100_000, 50, 100
 VANISHING = {"alpha_1": 0.0, "alpha_2": 0.0, "lambda_1": 0.0, "lambda_2": 0.0}
@@ -41,8 +41,8 @@ def groups_against_none() -> list[Comparison]:
     likeliest = np.column_stack([eta, -eta, 0.0 * eta]) + rng.gumbel(size=(ROWS, 3))
     lines = []
     for name, make, targets in (
-        ("linear", BayesianLinearRegression, y + level),
-        ("Poisson", PoissonRegression, rng.poisson(np.exp(0.3 * eta))),
+        ("linear", BayesianLinearRegressor, y + level),
+        ("Poisson", PoissonRegressor, rng.poisson(np.exp(0.3 * eta))),
         ("logistic", BayesianLogisticRegression, rng.random(ROWS) < 1.0 / (1.0 + np.exp(-eta))),
         ("three classes", BayesianLogisticRegression, likeliest.argmax(axis=1)),
     ):
@@ -61,7 +61,7 @@ def groups_against_none() -> list[Comparison]:
 
 def evidence_against_bayesian_ridge() -> Comparison:
     X, y = make_data(ROWS, COLUMNS)
-    ours = BayesianLinearRegression(hyperparameters="type-II", **SAME_MODEL)
+    ours = BayesianLinearRegressor(hyperparameters="type-II", **SAME_MODEL)
     tight = BayesianRidge(fit_intercept=False, tol=1e-13, max_iter=1000, **VANISHING).fit(X, y)
     ours.fit(X, y)
     np.testing.assert_allclose(ours.coef_, tight.coef_, rtol=1e-8, atol=1e-10)
@@ -79,7 +79,7 @@ def evidence_against_bayesian_ridge() -> Comparison:
 
 def relevance_against_ard_regression() -> Comparison:
     X, y = make_data(ROWS, COLUMNS)
-    ours = BayesianLinearRegression(hyperparameters="ard", **SAME_MODEL).fit(X, y)
+    ours = BayesianLinearRegressor(hyperparameters="ard", **SAME_MODEL).fit(X, y)
     tight = ARDRegression(
         fit_intercept=False, tol=1e-10, max_iter=3000, threshold_lambda=1e9, **VANISHING
     ).fit(X, y)
@@ -100,14 +100,14 @@ def chunks_against_one_fit(hyperparameters: str) -> Comparison:
     X, y = make_data(ROWS, COLUMNS)
     parts = list(zip(np.array_split(X, CHUNKS), np.array_split(y, CHUNKS), strict=True))
 
-    def stream() -> BayesianLinearRegression:
-        model = BayesianLinearRegression(hyperparameters=hyperparameters)
+    def stream() -> BayesianLinearRegressor:
+        model = BayesianLinearRegressor(hyperparameters=hyperparameters)
         for rows, targets in parts:
             model.partial_fit(rows, targets)
         _ = model.coef_
         return model
 
-    batch = BayesianLinearRegression(hyperparameters=hyperparameters)
+    batch = BayesianLinearRegressor(hyperparameters=hyperparameters)
     np.testing.assert_allclose(stream().coef_, batch.fit(X, y).coef_, rtol=1e-9, atol=1e-12)
     name = f"partial_fit of {CHUNKS} chunks, {hyperparameters} (one fit)"
     return compare(name, stream, lambda: batch.fit(X, y), bar=1.5, faster=False)
@@ -116,7 +116,7 @@ def chunks_against_one_fit(hyperparameters: str) -> Comparison:
 def learn_from_chunks(rows: int, columns: int = 10, chunk: int = 100_000) -> float:
     """Return the seconds of learning alone; chunks are drawn as they are needed."""
     rng = np.random.default_rng(1)
-    weights, model, spent = np.arange(columns, dtype=float), BayesianLinearRegression(), 0.0
+    weights, model, spent = np.arange(columns, dtype=float), BayesianLinearRegressor(), 0.0
     for _ in range(rows // chunk):
         X = rng.normal(size=(chunk, columns))
         y = X @ weights + rng.normal(size=chunk)

@@ -133,11 +133,11 @@ def infer_mixture() -> Callable[[], Any]:
 
 
 def fit_regression() -> Callable[[], Any]:
-    """``BayesianLinearRegression().fit``."""
-    from posteriori.regression import BayesianLinearRegression
+    """``BayesianLinearRegressor().fit``."""
+    from posteriori.regression import BayesianLinearRegressor
 
     x, y = table()
-    return lambda: BayesianLinearRegression().fit(x, y)
+    return lambda: BayesianLinearRegressor().fit(x, y)
 
 
 WALKS = {

@@ -8,16 +8,16 @@ import pytest
 from posteriori import Bernoulli, Beta, Gamma, Model, Normal, Poisson
 from posteriori.classification import BayesianLogisticRegression, ClassFrequencies, NaiveBayes
 from posteriori.mixture import KMeans, KMedians, KMedoids, MixtureOfExperts
-from posteriori.regression import BayesianLinearRegression, LinearRegression, PoissonRegression
+from posteriori.regression import BayesianLinearRegressor, LinearRegressor, PoissonRegressor
 from posteriori.tree import DecisionStump, DecisionTreeClassifier, DecisionTreeRegressor
 
 #: Entries that data are spoilt with.
 SPOILS = (0.0, -1.0, 1e300, -1e300, 1e-300, 1e12, np.nan, np.inf, None, "a", 10**309)
 
 ESTIMATORS = (
-    LinearRegression,
-    BayesianLinearRegression,
-    PoissonRegression,
+    LinearRegressor,
+    BayesianLinearRegressor,
+    PoissonRegressor,
     ClassFrequencies,
     NaiveBayes,
     BayesianLogisticRegression,

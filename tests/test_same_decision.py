@@ -26,7 +26,7 @@ from posteriori.inference.gaussian.elimination import _Elimination
 from posteriori.inference.gaussian.sparse import SparseSystem
 from posteriori.inference.messages.row_messages import NormalRows, QuadraticRows
 from posteriori.numerics.rank import is_definite, is_invertible, numerical_rank
-from posteriori.regression import BayesianLinearRegression, LinearRegression
+from posteriori.regression import BayesianLinearRegressor, LinearRegressor
 
 pytestmark = pytest.mark.blas
 
@@ -320,7 +320,7 @@ TARGETS = RNG.normal(size=40)
 def least_squares_rank(x: Any) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", np.exceptions.RankWarning)
-        return int(LinearRegression().fit(x, TARGETS).rank_)
+        return int(LinearRegressor().fit(x, TARGETS).rank_)
 
 
 ESTIMATORS = {
@@ -328,14 +328,14 @@ ESTIMATORS = {
     "flat prior": Decision(
         (TABLE,),
         lambda x: refuses(
-            lambda: BayesianLinearRegression(0.0, noise_precision=1.0).fit(x, TARGETS)
+            lambda: BayesianLinearRegressor(0.0, noise_precision=1.0).fit(x, TARGETS)
         ),
         True,
     ),
     "prior of a plane": Decision(
         (TABLE, np.outer([0.3, 0.7, -1.0], [0.3, 0.7, -1.0])),
         lambda x, w: refuses(
-            lambda: BayesianLinearRegression(w, noise_precision=1.0).fit(x, TARGETS)
+            lambda: BayesianLinearRegressor(w, noise_precision=1.0).fit(x, TARGETS)
         ),
         False,
     ),

@@ -7,7 +7,7 @@ import pytest
 import posteriori
 from posteriori.analysis import Analysis, compare
 from posteriori.analysis.fitting import running
-from posteriori.regression import RobustRegression
+from posteriori.regression import RobustRegressor
 from posteriori.selection.candidates import candidates_for
 from tests.analysis.tables import INPUTS, analysis_of, mixed_table
 
@@ -189,7 +189,7 @@ def failing(monkeypatch):
     def fail(*_):
         raise RuntimeError("no luck\ntoday")
 
-    monkeypatch.setattr(RobustRegression, "fit", fail)
+    monkeypatch.setattr(RobustRegressor, "fit", fail)
 
 
 @pytest.mark.usefixtures("failing")
@@ -208,7 +208,7 @@ def test_a_candidate_that_predicts_no_numbers_has_failed(monkeypatch):
 
     def spoiled(pipeline, *arguments, **options):
         found = honest(pipeline, *arguments, **options)
-        if isinstance(pipeline[-1], RobustRegression):
+        if isinstance(pipeline[-1], RobustRegressor):
             found.log_density[0] = np.nan
         return found
 

@@ -41,11 +41,11 @@ def test_errors_go_to_standard_error(tmp_path: Path) -> None:
 #: Makes one candidate wait, so that Ctrl-C comes while it is being fitted.
 _SLOW = """
 import time
-from posteriori.regression import RobustRegression
+from posteriori.regression import RobustRegressor
 def wait(self, X, y):
     while True:
         time.sleep(0.05)
-RobustRegression.fit = wait
+RobustRegressor.fit = wait
 from posteriori.cli import main
 main()
 """

@@ -18,7 +18,7 @@ from posteriori.classification import (
     NaiveBayes,
 )
 from posteriori.ensemble import BaggingClassifier, BaggingRegressor, committee_errors
-from posteriori.regression import BayesianLinearRegression, RobustRegression
+from posteriori.regression import BayesianLinearRegressor, RobustRegressor
 
 
 def numbers(n=80, d=3, seed=0):
@@ -96,7 +96,7 @@ def test_estimators_that_take_weights_are_given_counts():
 
 @pytest.mark.parametrize(
     "estimator",
-    [BayesianLinearRegression(), RobustRegression(), DecisionTreeRegressor(max_depth=3)],
+    [BayesianLinearRegressor(), RobustRegressor(), DecisionTreeRegressor(max_depth=3)],
 )
 def test_weights_are_repeated_rows_in_any_order(estimator):
     x, y = numbers(30)
@@ -187,7 +187,7 @@ def test_a_majority_is_a_sum_of_signs():
 
 def test_numbers_have_a_mixture_where_models_have_distributions():
     x, y = numbers()
-    model = BaggingRegressor(BayesianLinearRegression(), 7, random_state=0).fit(x, y)
+    model = BaggingRegressor(BayesianLinearRegressor(), 7, random_state=0).fit(x, y)
     mixed = model.predict_dist(x[:3])
     parts = [member.predict_dist(x[:3]) for member in model.estimators_]
     expected = np.mean([np.exp(part.log_prob(y[:3])) for part in parts], axis=0)
@@ -201,7 +201,7 @@ def test_numbers_have_a_mixture_where_models_have_distributions():
 
 def test_unseen_rows_are_predicted_by_models_without_them():
     x, y = numbers(40)
-    model = BaggingRegressor(BayesianLinearRegression(), 8, random_state=0).fit(x, y)
+    model = BaggingRegressor(BayesianLinearRegressor(), 8, random_state=0).fit(x, y)
     spies = BaggingRegressor(WeightedSpy(), 8, random_state=0).fit(x, y)
     total, logs, times = np.zeros(40), np.zeros(40), np.zeros(40)
     for member, spy in zip(model.estimators_, spies.estimators_, strict=True):

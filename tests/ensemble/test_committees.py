@@ -14,10 +14,10 @@ from posteriori.classification import (
     KNeighborsClassifier,
 )
 from posteriori.ensemble import CommitteeClassifier, CommitteeRegressor
-from posteriori.regression import BayesianLinearRegression, RobustRegression
+from posteriori.regression import BayesianLinearRegressor, RobustRegressor
 from tests.ensemble.test_bagging import labels, numbers
 
-MODELS = [("line", BayesianLinearRegression()), ("robust", RobustRegression())]
+MODELS = [("line", BayesianLinearRegressor()), ("robust", RobustRegressor())]
 VOTERS = [
     ("logistic", BayesianLogisticRegression()),
     ("near", KNeighborsClassifier()),

@@ -14,18 +14,18 @@ from posteriori.ensemble import (
     CommitteeClassifier,
     CommitteeRegressor,
 )
-from posteriori.regression import BayesianLinearRegression, LinearRegression
+from posteriori.regression import BayesianLinearRegressor, LinearRegressor
 from tests.scikit_learn_checks import every_check
 
 CLASSIFIERS = [("logistic", BayesianLogisticRegression()), ("normal", GaussianDiscriminant())]
-REGRESSIONS = [("belief", BayesianLinearRegression()), ("ridge", LinearRegression(ridge=0.1))]
+REGRESSIONS = [("belief", BayesianLinearRegressor()), ("ridge", LinearRegressor(ridge=0.1))]
 
 ESTIMATORS = [
     BaggingClassifier(GaussianDiscriminant(), 5),
     BaggingClassifier(DecisionTreeClassifier(), 5, max_features=0.5, bootstrap=False),
     BaggingClassifier(KNeighborsClassifier(), 5, max_samples=0.5),
     BaggingClassifier(RidgeClassifier(), 5, vote="majority"),
-    BaggingRegressor(BayesianLinearRegression(), 5),
+    BaggingRegressor(BayesianLinearRegressor(), 5),
     BaggingRegressor(DecisionTreeRegressor(), 5, max_features=0.5),
     BaggingRegressor(DecisionTreeRegressor(), 5, max_samples=0.5, bootstrap=False),
     CommitteeClassifier(CLASSIFIERS),

@@ -66,17 +66,17 @@ from posteriori.mixture import (
 from posteriori.numerics import LogEvidence
 from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.regression import (
-    BayesianLinearRegression,
-    HurdleRegression,
+    BayesianLinearRegressor,
+    HurdleRegressor,
     KernelRidge,
-    LinearRegression,
-    LogLinearRegression,
-    NegativeBinomialRegression,
+    LinearRegressor,
+    LogLinearRegressor,
+    NegativeBinomialRegressor,
     OrdinalRegression,
-    PoissonRegression,
+    PoissonRegressor,
     RelevanceVectorRegressor,
-    RobustRegression,
-    ZeroInflatedRegression,
+    RobustRegressor,
+    ZeroInflatedRegressor,
 )
 from posteriori.selection import ClassifierAverage, ModelAverage
 from posteriori.sequence import (
@@ -143,17 +143,17 @@ LINEAR_CLASSES = {*LAPLACE, *CLASSES, c.ScoresClasses}
 
 ROWS = [
     Row(
-        BayesianLinearRegression(),
+        BayesianLinearRegressor(),
         "numbers",
         {*LINEAR, c.AddsUp, c.ExpectsLikelihoods, c.LeavesOneOut, c.StatesNoise},
     ),
-    Row(LogLinearRegression(), "positive", LINEAR),
-    Row(LinearRegression(), "numbers", {c.StatesNoise}),
-    Row(RobustRegression(), "numbers", LAPLACE),
-    Row(PoissonRegression(), "counts", LAPLACE),
-    Row(NegativeBinomialRegression(), "counts", LAPLACE),
-    Row(HurdleRegression(), "counts", LAPLACE),
-    Row(ZeroInflatedRegression(), "counts", LAPLACE),
+    Row(LogLinearRegressor(), "positive", LINEAR),
+    Row(LinearRegressor(), "numbers", {c.StatesNoise}),
+    Row(RobustRegressor(), "numbers", LAPLACE),
+    Row(PoissonRegressor(), "counts", LAPLACE),
+    Row(NegativeBinomialRegressor(), "counts", LAPLACE),
+    Row(HurdleRegressor(), "counts", LAPLACE),
+    Row(ZeroInflatedRegressor(), "counts", LAPLACE),
     Row(OrdinalRegression(), "labels", {*LAPLACE, c.StatesProbabilities}),
     Row(BayesianLogisticRegression(), "labels", {*LINEAR_CLASSES, c.ReadsBlocks}),
     Row(ProbitRegression(), "two labels", {*LINEAR_CLASSES, c.ReadsBlocks}),
@@ -201,7 +201,7 @@ ROWS = [
     Row(DecisionStump(), "two labels", CLASSES),
     Row(DecisionTreeRegressor(max_leaves=6), "numbers", {c.PredictsDistributions}),
     Row(
-        ModelAverage([("line", BayesianLinearRegression()), ("robust", RobustRegression())]),
+        ModelAverage([("line", BayesianLinearRegressor()), ("robust", RobustRegressor())]),
         "numbers",
         {c.PredictsDistributions},
     ),
@@ -211,13 +211,13 @@ ROWS = [
         CLASSES,
     ),
     Row(
-        BaggingRegressor(BayesianLinearRegression(), 5, random_state=0),
+        BaggingRegressor(BayesianLinearRegressor(), 5, random_state=0),
         "numbers",
         {c.PredictsDistributions},
     ),
     Row(BaggingClassifier(GaussianDiscriminant(), 5, random_state=0), "labels", CLASSES),
     Row(
-        CommitteeRegressor([("line", BayesianLinearRegression()), ("robust", RobustRegression())]),
+        CommitteeRegressor([("line", BayesianLinearRegressor()), ("robust", RobustRegressor())]),
         "numbers",
         {c.PredictsDistributions},
     ),
@@ -351,9 +351,9 @@ def test_evidence_is_not_offered_before_the_fit(row):
 
 def test_what_the_parameters_rule_out_is_not_offered():
     x, y = rows_of("numbers")
-    chosen = BayesianLinearRegression(hyperparameters="type-II").fit(x, y)
+    chosen = BayesianLinearRegressor(hyperparameters="type-II").fit(x, y)
     assert not c.offers(chosen, c.LeavesOneOut)
-    flat = BayesianLinearRegression(0.0).fit(x, y)
+    flat = BayesianLinearRegressor(0.0).fit(x, y)
     assert not c.offers(flat, c.HasEvidence)
     x, y = rows_of("labels")
     plugged = GaussianDiscriminant(estimate="ml").fit(x, y)

@@ -10,7 +10,7 @@ from posteriori.classification import BayesianLogisticRegression
 from posteriori.decomposition import BayesianFactorAnalysis, BayesianPCA
 from posteriori.density import AdaptiveHistogram, Histogram
 from posteriori.estimators import ChecksItself, HasEvidence, offers
-from posteriori.regression import BayesianLinearRegression, PoissonRegression
+from posteriori.regression import BayesianLinearRegressor, PoissonRegressor
 from posteriori.sequence import (
     AutoregressiveSeries,
     CountSeries,
@@ -91,7 +91,7 @@ def test_weighed_intervals_are_those_of_the_posterior():
 def test_groups_and_wide_tables_are_not_weighed():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(8, 12)), rng.poisson(2.0, 8)
-    model = PoissonRegression().fit(x, y)
+    model = PoissonRegressor().fit(x, y)
     assert model.reliability().unchecked == "groups, wide tables and very long ones are not weighed"
     assert "taken for normal around its mode" in model.cautions[0]
     with pytest.raises(TypeError, match="are not drawn: groups"):
@@ -100,7 +100,7 @@ def test_groups_and_wide_tables_are_not_weighed():
 
 def test_exact_posteriors_have_nothing_to_check():
     x, y = rows_of("numbers")
-    model = BayesianLinearRegression().fit(x, y)
+    model = BayesianLinearRegressor().fit(x, y)
     assert model.cautions == ()
     assert model.reliability().verdict == "exact: nothing to check"
     with pytest.raises(ValueError, match="draws must be at least 100"):

@@ -5,7 +5,7 @@ from sklearn.base import clone
 
 from posteriori.gaussian_process import GaussianProcessRegressor, log_evidence
 from posteriori.kernels import RBF, Constant, Features, Function, Linear, Matern, Polynomial, White
-from posteriori.regression import BayesianLinearRegression
+from posteriori.regression import BayesianLinearRegressor
 from tests.inference.processes.dense_oracle import slopes
 from tests.scikit_learn_checks import every_check
 
@@ -86,7 +86,7 @@ def test_a_process_of_features_is_bayesian_linear_regression():
     def phi(x):
         return np.column_stack([np.ones(len(x)), x, x**2])
 
-    line = BayesianLinearRegression(alpha, noise_precision=beta, fit_intercept=False)
+    line = BayesianLinearRegressor(alpha, noise_precision=beta, fit_intercept=False)
     line.fit(phi(X), y)
     kernel = Features(phi, cov=np.eye(3) / alpha) + White(1.0 / beta)
     gp = _fixed(kernel, "zero").fit(X, y)

@@ -8,7 +8,7 @@ from posteriori.classification import ClassFrequencies, NaiveBayes
 from posteriori.distributions import Gamma, MvNormal, StudentT
 from posteriori.numerics.random import as_size
 from posteriori.numerics.validation import as_observation, require_moderate, unmasked
-from posteriori.regression import BayesianLinearRegression, LinearRegression, RobustRegression
+from posteriori.regression import BayesianLinearRegressor, LinearRegressor, RobustRegressor
 
 MASKED = np.ma.array([1.0, 2.0, 1e6], mask=[False, False, True])
 
@@ -32,11 +32,9 @@ def test_masked_numbers_are_missing_ones():
         lambda: Normal(MASKED, variance=1.0),
         lambda: Normal(0.0, variance=1.0).log_prob(MASKED),
         lambda: Normal(0.0, variance=1.0).cdf(MASKED),
-        lambda: LinearRegression().fit(MASKED[:, None], [1.0, 2.0, 3.0]),
-        lambda: LinearRegression().fit([[1.0], [2.0], [4.0]], MASKED),
-        lambda: LinearRegression().fit(
-            [[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], sample_weight=MASKED
-        ),
+        lambda: LinearRegressor().fit(MASKED[:, None], [1.0, 2.0, 3.0]),
+        lambda: LinearRegressor().fit([[1.0], [2.0], [4.0]], MASKED),
+        lambda: LinearRegressor().fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0], sample_weight=MASKED),
         lambda: ClassFrequencies().fit([[1.0], [2.0], [4.0]], MASKED),
         lambda: ClassFrequencies().fit(MASKED[:, None], [0, 1, 1]),
     ],
@@ -54,7 +52,7 @@ def test_masked_entries_are_missing_where_nan_is():
     found = [NaiveBayes().fit(data, y).log_evidence_ for data in (masked, gappy)]
     assert float(found[0]) == float(found[1])
     x1, y1 = [[1.0], [2.0], [4.0]], np.array([1.0, 2.0, np.nan])
-    fits = [BayesianLinearRegression(missing="drop").fit(x1, data) for data in (MASKED, y1)]
+    fits = [BayesianLinearRegressor(missing="drop").fit(x1, data) for data in (MASKED, y1)]
     np.testing.assert_array_equal(fits[0].predict(x1), fits[1].predict(x1))
     m = Model()
     m.mu = Normal(0.0, variance=1.0)
@@ -74,9 +72,7 @@ def test_numbers_beyond_all_size():
         require_moderate("y", np.array([-1e-160, 0.0]))
 
 
-@pytest.mark.parametrize(
-    "estimator", [RobustRegression, LinearRegression, BayesianLinearRegression]
-)
+@pytest.mark.parametrize("estimator", [RobustRegressor, LinearRegressor, BayesianLinearRegressor])
 def test_targets_whose_squares_overflow_or_vanish_are_refused(estimator):
     x = np.random.default_rng(0).normal(size=(30, 2))
     for scale in (1e160, 1e300, 1e-160, 1e-300):
@@ -87,7 +83,7 @@ def test_targets_whose_squares_overflow_or_vanish_are_refused(estimator):
 def test_huge_columns_are_refused_where_predictors_are_climbed_to():
     x = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(ValueError, match="X must lie within"):
-        RobustRegression().fit(1e200 * x, x[:, 0])
+        RobustRegressor().fit(1e200 * x, x[:, 0])
 
 
 def test_sizes_of_draws():

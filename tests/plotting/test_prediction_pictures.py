@@ -11,7 +11,7 @@ from posteriori.gaussian_process import (
     SparseGaussianProcessRegressor,
 )
 from posteriori.kernels import RBF, White
-from posteriori.regression import BayesianLinearRegression
+from posteriori.regression import BayesianLinearRegressor
 
 x = np.linspace(0.0, 6.0, 30)
 y = np.sin(x) + 0.1 * np.cos(17.0 * x)
@@ -26,7 +26,7 @@ MODELS = [
     process(),
     SparseGaussianProcessRegressor(KERNEL, inducing=8, hyperparameters="fixed"),
     AdditiveGaussianProcessRegressor(),
-    BayesianLinearRegression(),
+    BayesianLinearRegressor(),
 ]
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from posteriori.regression import BayesianLinearRegression, LinearRegression
+from posteriori.regression import BayesianLinearRegressor, LinearRegressor
 from tests.regression.oracles import problem
 
-BOTH = [LinearRegression, BayesianLinearRegression]
+BOTH = [LinearRegressor, BayesianLinearRegressor]
 MODES = ["fixed", "type-II", "ard", "grid"]
 
 
@@ -71,7 +71,7 @@ def test_constant_and_duplicate_columns(mode):
     """A constant says nothing; a duplicate shares the weight of its twin."""
     X, y, _ = problem(n=30)
     wide = np.column_stack([X, np.full(30, 0.1), X[:, 0]])
-    model = BayesianLinearRegression(hyperparameters=mode).fit(wide, y)
+    model = BayesianLinearRegressor(hyperparameters=mode).fit(wide, y)
     assert abs(model.coef_[3]) < 1e-20
     assert np.isfinite(model.predict(wide, return_std=True)).all()
     if mode != "ard":  # a symmetric prior
@@ -83,7 +83,7 @@ def test_rounding_of_a_constant_is_not_a_column(constant):
     X, y, _ = problem(n=30)
     wide = np.column_stack([X, np.full(30, constant)])
     with pytest.warns(np.exceptions.RankWarning, match="column 3 = constant"):
-        model = LinearRegression().fit(wide, y)
+        model = LinearRegressor().fit(wide, y)
     assert model.coef_[3] == 0.0
     assert model.rank_ == 3
 
@@ -93,8 +93,8 @@ def test_rounding_of_a_constant_is_not_a_column(constant):
 def test_huge_and_tiny_columns_change_nothing_but_their_weights(mode, size):
     X, y, _ = problem(n=30)
     scale = np.array([size, 1.0, 1.0 / size])
-    model = BayesianLinearRegression(hyperparameters=mode).fit(X * scale, y)
-    plain = BayesianLinearRegression(hyperparameters=mode).fit(X, y)
+    model = BayesianLinearRegressor(hyperparameters=mode).fit(X * scale, y)
+    plain = BayesianLinearRegressor(hyperparameters=mode).fit(X, y)
     np.testing.assert_allclose(model.coef_ * scale, plain.coef_, rtol=1e-7)
     assert float(model.log_evidence_) == pytest.approx(float(plain.log_evidence_), rel=1e-10)
     mean, std = model.predict(X[:3] * scale, return_std=True)
@@ -106,7 +106,7 @@ def test_huge_and_tiny_columns_change_nothing_but_their_weights(mode, size):
 @pytest.mark.parametrize("size", [1e100, 1e-100])
 def test_huge_and_tiny_targets(size):
     X, y, _ = problem(n=30)
-    model, plain = BayesianLinearRegression().fit(X, size * y), BayesianLinearRegression().fit(X, y)
+    model, plain = BayesianLinearRegressor().fit(X, size * y), BayesianLinearRegressor().fit(X, y)
     np.testing.assert_allclose(model.coef_, size * plain.coef_, rtol=1e-10)
     # p(y) is a density: its logarithm loses 30 ln(size)
     shifted = float(plain.log_evidence_) - 30 * np.log(size)
@@ -117,15 +117,15 @@ def test_columns_far_from_zero_keep_their_digits():
     rng = np.random.default_rng(3)
     x = rng.normal(size=200)
     y = 2.0 * x + rng.normal(size=200)
-    near = BayesianLinearRegression().fit(x[:, None], y)
-    far = BayesianLinearRegression().fit(x[:, None] + 2.0**30, y)
+    near = BayesianLinearRegressor().fit(x[:, None], y)
+    far = BayesianLinearRegressor().fit(x[:, None] + 2.0**30, y)
     np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-6)
     assert float(far.log_evidence_) == pytest.approx(float(near.log_evidence_), rel=1e-6)
 
 
 @pytest.mark.parametrize("mode", ["fixed", "grid"])
 def test_one_row(mode):
-    model = BayesianLinearRegression(hyperparameters=mode).fit([[1.0, 2.0]], [3.0])
+    model = BayesianLinearRegressor(hyperparameters=mode).fit([[1.0, 2.0]], [3.0])
     np.testing.assert_allclose(model.predict([[1.0, 2.0]]), 3.0)
     np.testing.assert_array_equal(model.coef_, [0.0, 0.0])
     assert np.isfinite(float(model.log_evidence_))
@@ -133,7 +133,7 @@ def test_one_row(mode):
 
 def test_one_row_of_least_squares_warns():
     with pytest.warns(np.exceptions.RankWarning, match="determine 0 of 2"):
-        model = LinearRegression().fit([[1.0, 2.0]], [3.0])
+        model = LinearRegressor().fit([[1.0, 2.0]], [3.0])
     np.testing.assert_array_equal(model.predict([[5.0, 6.0]]), [3.0])
 
 
@@ -141,7 +141,7 @@ def test_more_columns_than_rows_of_least_squares_give_the_shortest_weights():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(4, 7)), rng.normal(size=4)
     with pytest.warns(np.exceptions.RankWarning, match="determine 4 of 7"):
-        model = LinearRegression(fit_intercept=False).fit(X, y)
+        model = LinearRegressor(fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(model.coef_, np.linalg.pinv(X) @ y, rtol=1e-9)
 
 
@@ -149,7 +149,7 @@ def test_a_flat_prior_needs_data_in_every_direction():
     X, y, _ = problem(n=30)
     wide = np.column_stack([X, X[:, 0]])
     with pytest.raises(ValueError, match="determine 3 of 4 weights"):
-        BayesianLinearRegression(0.0, noise_precision=1.0).fit(wide, y)
+        BayesianLinearRegressor(0.0, noise_precision=1.0).fit(wide, y)
 
 
 @pytest.mark.parametrize(
@@ -174,12 +174,12 @@ def test_a_flat_prior_needs_data_in_every_direction():
 def test_parameters_are_checked(settings, message):
     X, y, _ = problem()
     with pytest.raises(ValueError, match=message):
-        BayesianLinearRegression(**settings).fit(X, y)
+        BayesianLinearRegressor(**settings).fit(X, y)
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was():
     X, y, _ = problem()
-    model = BayesianLinearRegression().fit(X, y)
+    model = BayesianLinearRegressor().fit(X, y)
     before = model.coef_.copy()
     with pytest.raises(ValueError, match="infinity"):
         model.partial_fit(X, np.full(12, np.inf))
@@ -189,7 +189,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
 def test_asking_before_fitting():
     from sklearn.exceptions import NotFittedError
 
-    model = BayesianLinearRegression()
+    model = BayesianLinearRegressor()
     for name in ("coef_", "posterior_", "log_evidence_", "n_iter_"):
         assert not hasattr(model, name)
         with pytest.raises(NotFittedError, match="call fit"):

@@ -10,19 +10,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from posteriori.numerics import ConvergenceWarning
-from posteriori.regression import BayesianLinearRegression, LinearRegression
+from posteriori.regression import BayesianLinearRegressor, LinearRegressor
 from tests.regression.oracles import problem
 from tests.scikit_learn_checks import every_check
 
 ESTIMATORS = [
-    LinearRegression(),
-    LinearRegression(ridge=1.0),
-    BayesianLinearRegression(),
-    BayesianLinearRegression(2.0, noise_precision=1.0),
-    BayesianLinearRegression(missing="error", fit_intercept=False),
-    BayesianLinearRegression(hyperparameters="type-II"),
-    BayesianLinearRegression(hyperparameters="ard"),
-    BayesianLinearRegression(hyperparameters="grid"),
+    LinearRegressor(),
+    LinearRegressor(ridge=1.0),
+    BayesianLinearRegressor(),
+    BayesianLinearRegressor(2.0, noise_precision=1.0),
+    BayesianLinearRegressor(missing="error", fit_intercept=False),
+    BayesianLinearRegressor(hyperparameters="type-II"),
+    BayesianLinearRegressor(hyperparameters="ard"),
+    BayesianLinearRegressor(hyperparameters="grid"),
 ]
 
 
@@ -50,9 +50,9 @@ def test_frames(library, estimator):
 
 def test_pipelines_and_searches():
     X, y, _ = problem(n=40)
-    pipeline = make_pipeline(StandardScaler(), BayesianLinearRegression())
+    pipeline = make_pipeline(StandardScaler(), BayesianLinearRegressor())
     assert cross_val_score(pipeline, X, y, cv=4).shape == (4,)
-    search = GridSearchCV(LinearRegression(), {"ridge": [0.0, 1.0, 100.0]}, cv=4).fit(X, y)
+    search = GridSearchCV(LinearRegressor(), {"ridge": [0.0, 1.0, 100.0]}, cv=4).fit(X, y)
     assert search.best_params_["ridge"] in (0.0, 1.0)
 
 

@@ -13,15 +13,15 @@ from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPre
 from posteriori.inference.predictors.mode_finding import find_mode
 from posteriori.inference.predictors.weight_belief import evidence_at, laplace_belief, row_moments
 from posteriori.regression import (
-    NegativeBinomialRegression,
-    PoissonRegression,
-    RobustRegression,
+    NegativeBinomialRegressor,
+    PoissonRegressor,
+    RobustRegressor,
 )
 
 SIZES = (4, 12)
-COUNTS = [PoissonRegression(), NegativeBinomialRegression()]
+COUNTS = [PoissonRegressor(), NegativeBinomialRegressor()]
 CLASSES = [BayesianLogisticRegression(), ProbitRegression()]
-MODELS = [*COUNTS, RobustRegression(), *CLASSES]
+MODELS = [*COUNTS, RobustRegressor(), *CLASSES]
 
 
 def crossed(model, n=240, seed=0):
@@ -33,9 +33,9 @@ def crossed(model, n=240, seed=0):
     eta = 0.5 + x @ [0.4, -0.3] + sum(u[c] for u, c in zip(effects, codes.T, strict=True))
     if model in CLASSES:
         y = (rng.random(n) < 1.0 / (1.0 + np.exp(-eta))).astype(float)
-    elif isinstance(model, RobustRegression):
+    elif isinstance(model, RobustRegressor):
         y = eta + 0.5 * rng.standard_t(4, size=n)
-    elif isinstance(model, PoissonRegression):
+    elif isinstance(model, PoissonRegressor):
         y = rng.poisson(np.exp(eta)).astype(float)
     else:
         y = rng.negative_binomial(3, 3.0 / (3.0 + np.exp(eta))).astype(float)
@@ -51,7 +51,7 @@ def curve_of(model, y):
 
 def grouped(model, X, y, spreads, mean=0.1):
     """The log posterior of all coordinates, and the same with a column for every level."""
-    if isinstance(model, RobustRegression):
+    if isinstance(model, RobustRegressor):
         model._finest = 1e-8
     shaped = getattr(model, "_shaped", False)
     design, codes = standardize(X[:, :2], None, intercept=True)[1], X[:, 2:].astype(np.int64)
@@ -206,9 +206,9 @@ def test_spreads_of_simulated_counts_are_recovered():
     eta = 1.0 + 0.5 * x[:, 0] + 0.7 * rng.normal(size=400)[codes]
     X = np.column_stack([x, codes])
     for model, y in (
-        (PoissonRegression(groups=[1]), rng.poisson(np.exp(eta))),
+        (PoissonRegressor(groups=[1]), rng.poisson(np.exp(eta))),
         (BayesianLogisticRegression(groups=[1]), rng.random(3200) < 1 / (1 + np.exp(-eta))),
-        (RobustRegression(groups=[1]), eta + 0.5 * rng.standard_t(4, size=3200)),
+        (RobustRegressor(groups=[1]), eta + 0.5 * rng.standard_t(4, size=3200)),
     ):
         (effects,) = model.fit(X, y).group_effects_.values()
         assert effects.spread_interval[0] < 0.7 < effects.spread_interval[1]

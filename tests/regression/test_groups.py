@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from posteriori import Input, Model, Normal
-from posteriori.regression import BayesianLinearRegression, LogLinearRegression
+from posteriori.regression import BayesianLinearRegressor, LogLinearRegressor
 from tests.regression.oracles import integrated_log_evidence, known_noise_log_evidence
 
 SIZES = (5, 9)
@@ -53,7 +53,7 @@ class Dense:
 
 def fitted(**options):
     x, codes, y = crossed()
-    model = BayesianLinearRegression(groups=[2, 3], **options).fit(np.column_stack([x, codes]), y)
+    model = BayesianLinearRegressor(groups=[2, 3], **options).fit(np.column_stack([x, codes]), y)
     ratios = [e.spread**2 / model.noise_variance_ for e in model.group_effects_.values()]
     return model, x, codes, y, ratios
 
@@ -118,7 +118,7 @@ def test_the_dense_evidence_is_lower_on_all_sides():
 
 def test_known_noise_is_a_normal_joint():
     x, codes, y = crossed()
-    model = BayesianLinearRegression(2.0, noise_precision=4.0, groups=[-2, -1], standardize=False)
+    model = BayesianLinearRegressor(2.0, noise_precision=4.0, groups=[-2, -1], standardize=False)
     model.fit(np.column_stack([x, codes]), y)
     spreads = [e.spread for e in model.group_effects_.values()]
     z = [
@@ -133,7 +133,7 @@ def test_known_noise_is_a_normal_joint():
 
 def test_the_model_language_says_the_same():
     x, codes, y = crossed(40)
-    model = BayesianLinearRegression(1.0, noise_precision=4.0, groups=[2], standardize=False)
+    model = BayesianLinearRegressor(1.0, noise_precision=4.0, groups=[2], standardize=False)
     model.fit(np.column_stack([x, codes[:, 1]]), y)
     (effects,) = model.group_effects_.values()
     m = Model()
@@ -180,7 +180,7 @@ def test_labels_may_be_texts_categories_or_missing():
     frame["letter"] = letters[codes[:, 1]]
     frame["kind"] = pd.Categorical(np.array(["u", "v", "w", "x", None], dtype=object)[codes[:, 0]])
     frame.loc[frame["letter"] == "c", "letter"] = None
-    named = BayesianLinearRegression(groups=["kind", "letter"]).fit(frame, y)
+    named = BayesianLinearRegressor(groups=["kind", "letter"]).fit(frame, y)
     plain, *_ = fitted()
     assert float(named.log_evidence_) == pytest.approx(float(plain.log_evidence_), abs=1e-8)
     np.testing.assert_allclose(
@@ -195,7 +195,7 @@ def test_labels_may_be_texts_categories_or_missing():
 def test_frequencies_equal_repeated_rows():
     x, codes, y = crossed()
     X, times = np.column_stack([x, codes]), np.random.default_rng(1).integers(0, 4, size=80)
-    model = BayesianLinearRegression(groups=[2, 3])
+    model = BayesianLinearRegressor(groups=[2, 3])
     weighted = clone(model).fit(X, y, sample_weight=times)
     repeated = clone(model).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     assert float(weighted.log_evidence_) == pytest.approx(float(repeated.log_evidence_), abs=1e-8)
@@ -208,8 +208,8 @@ def test_groups_without_effect_leave_the_model_as_it_is():
     y = x @ [1.0, -0.4] + rng.normal(size=400)
     X = np.column_stack([x, rng.permutation(np.arange(400) % 7)])
     grouped, plain = (
-        BayesianLinearRegression(groups=[2]).fit(X, y),
-        BayesianLinearRegression().fit(x, y),
+        BayesianLinearRegressor(groups=[2]).fit(X, y),
+        BayesianLinearRegressor().fit(x, y),
     )
     (effects,) = grouped.group_effects_.values()
     low, high = effects.spread_interval
@@ -222,9 +222,9 @@ def test_groups_without_effect_leave_the_model_as_it_is():
 def test_one_row_for_each_level():
     x, _, y = crossed(40)
     X = np.column_stack([x, np.arange(40)])
-    model = BayesianLinearRegression(groups=[2]).fit(X, y)
+    model = BayesianLinearRegressor(groups=[2]).fit(X, y)
     new = np.column_stack([x, np.arange(40) + 100])
-    plain = BayesianLinearRegression().fit(x, y)
+    plain = BayesianLinearRegressor().fit(x, y)
     assert np.all(np.isfinite(model.predict(new)))
     ratio = model.predict_dist(new).variance / plain.predict_dist(x).variance
     assert ratio.min() > 0.5  # what a level adds the noise lacks
@@ -236,7 +236,7 @@ def test_levels_that_tell_the_target(how):
     codes = np.repeat(np.arange(20), 6)
     y = np.sin(1.0 + codes)
     x = np.random.default_rng(0).normal(size=(120, 1))
-    model = BayesianLinearRegression(groups=[1], hyperparameters=how)
+    model = BayesianLinearRegressor(groups=[1], hyperparameters=how)
     model.fit(np.column_stack([x, codes]), y)
     np.testing.assert_allclose(model.predict(np.column_stack([x, codes])), y, atol=0.05)
     (effects,) = model.group_effects_.values()
@@ -247,7 +247,7 @@ def test_groups_alone_are_enough():
     rng = np.random.default_rng(0)
     codes = np.repeat(np.arange(200), 5)
     y = 7.0 + 2.0 * rng.normal(size=200)[codes] + rng.normal(size=1000)
-    model = BayesianLinearRegression(groups=[0]).fit(codes[:, None], y)
+    model = BayesianLinearRegressor(groups=[0]).fit(codes[:, None], y)
     (effects,) = model.group_effects_.values()
     low, high = effects.spread_interval
     assert low < 2.0 < high < 1.25 * low
@@ -262,7 +262,7 @@ def test_many_countries_like_a_ridge_with_all_levels():
     y = 59.0 + 0.3 * year + 11.0 * rng.normal(size=142)[country] + 3.0 * rng.normal(size=1704)
     train = rng.random(1704) < 0.8
     X = np.column_stack([year, country])
-    model = BayesianLinearRegression(groups=[1]).fit(X[train], y[train])
+    model = BayesianLinearRegressor(groups=[1]).fit(X[train], y[train])
     dummies = np.column_stack([year, country[:, None] == np.arange(142)])
     ridge = Ridge(0.1).fit(dummies[train], y[train])
     errors = [
@@ -279,8 +279,8 @@ def test_many_countries_like_a_ridge_with_all_levels():
 def test_log_linear_models_have_groups():
     x, codes, y = crossed()
     X = np.column_stack([x, codes])
-    model = LogLinearRegression(groups=[2, 3]).fit(X, np.exp(0.1 * y))
-    inner = BayesianLinearRegression(groups=[2, 3]).fit(X, 0.1 * y)
+    model = LogLinearRegressor(groups=[2, 3]).fit(X, np.exp(0.1 * y))
+    inner = BayesianLinearRegressor(groups=[2, 3]).fit(X, 0.1 * y)
     assert float(model.log_evidence_) == pytest.approx(float(inner.log_evidence_) - 0.1 * y.sum())
     assert model.group_effects_["3"].spread == pytest.approx(inner.group_effects_["3"].spread)
     seen = model.predict(X) <= np.exp(0.1 * y.max())  # beyond, predictions level off
@@ -300,17 +300,17 @@ def test_bad_groups_are_refused_in_words():
         ("r", r"write groups=\['r'\]"),
     ):
         with pytest.raises(ValueError, match=words):
-            BayesianLinearRegression(groups=groups).fit(frame, y)
+            BayesianLinearRegressor(groups=groups).fit(frame, y)
     with pytest.raises(ValueError, match="proper priors"):
-        BayesianLinearRegression(0.0, groups=["r"]).fit(frame, y)
-    model = BayesianLinearRegression(groups=["r"])
+        BayesianLinearRegressor(0.0, groups=["r"]).fit(frame, y)
+    model = BayesianLinearRegressor(groups=["r"])
     for name in ("partial_fit", "merge", "leave_one_out_log_density", "equivalent_kernel"):
         assert not hasattr(model, name)
     with pytest.raises(AttributeError, match="needs groups="):
-        _ = BayesianLinearRegression().fit(x, y).group_effects_
+        _ = BayesianLinearRegressor().fit(x, y).group_effects_
 
 
 def test_too_many_crossed_levels_are_refused():
     codes = np.column_stack([np.arange(6000), np.arange(6000)[::-1]])
     with pytest.raises(ValueError, match="too many levels"):
-        BayesianLinearRegression(groups=[0, 1]).fit(codes, np.arange(6000.0))
+        BayesianLinearRegressor(groups=[0, 1]).fit(codes, np.arange(6000.0))

@@ -5,20 +5,20 @@ import pytest
 from scipy import integrate, stats
 
 from posteriori.numerics import ConvergenceWarning
-from posteriori.regression import BayesianLinearRegression, LogLinearRegression
+from posteriori.regression import BayesianLinearRegressor, LogLinearRegressor
 from posteriori.selection import rank_models
 from tests.scikit_learn_checks import every_check
 
 
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@every_check([LogLinearRegression(), LogLinearRegression(hyperparameters="type-II")])
+@every_check([LogLinearRegressor(), LogLinearRegressor(hyperparameters="type-II")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 def known(alpha=0.5, beta=4.0):
-    return LogLinearRegression(alpha, noise_precision=beta, fit_intercept=False)
+    return LogLinearRegressor(alpha, noise_precision=beta, fit_intercept=False)
 
 
 def test_the_evidence_is_that_of_a_log_normal_vector():
@@ -59,7 +59,7 @@ def test_predictions_add_up_to_the_targets(hyperparameters):
         X, fresh = rng.normal(size=(400, 2)), rng.normal(size=(500, 2))
         y = np.exp(1.0 + X @ [0.5, -0.3] + 0.8 * rng.normal(size=400))
         truth = np.exp(1.0 + fresh @ [0.5, -0.3] + 0.5 * 0.8**2)
-        model = LogLinearRegression(hyperparameters=hyperparameters).fit(X, y)
+        model = LogLinearRegressor(hyperparameters=hyperparameters).fit(X, y)
         ratios.append(model.predict(fresh).mean() / truth.mean())
     assert abs(np.mean(ratios) - 1.0) < 5 * np.std(ratios) / np.sqrt(len(ratios))
 
@@ -68,7 +68,7 @@ def test_other_units_of_the_target_cost_their_jacobian_in_evidence_alone():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 2))
     y = np.exp(X[:, 0] + rng.normal(size=30))
-    one, cents = LogLinearRegression().fit(X, y), LogLinearRegression().fit(X, 100.0 * y)
+    one, cents = LogLinearRegressor().fit(X, y), LogLinearRegressor().fit(X, 100.0 * y)
     np.testing.assert_allclose(one.coef_, cents.coef_, rtol=1e-9)
     np.testing.assert_allclose(100.0 * one.predict(X), cents.predict(X), rtol=1e-9)
     moved = float(one.log_evidence_) - float(cents.log_evidence_)
@@ -78,8 +78,8 @@ def test_other_units_of_the_target_cost_their_jacobian_in_evidence_alone():
 def test_weights_are_repeated_rows():
     rng = np.random.default_rng(1)
     X, y, times = rng.normal(size=(12, 2)), rng.gamma(2.0, size=12), rng.integers(0, 3, 12)
-    weighted = LogLinearRegression().fit(X, y, sample_weight=times)
-    repeated = LogLinearRegression().fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    weighted = LogLinearRegressor().fit(X, y, sample_weight=times)
+    repeated = LogLinearRegressor().fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     assert weighted.log_evidence_.comparable(repeated.log_evidence_)
     assert float(weighted.log_evidence_) == pytest.approx(float(repeated.log_evidence_), rel=1e-10)
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-10)
@@ -89,7 +89,7 @@ def test_it_compares_with_a_linear_model():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(80, 1))
     factors = np.exp(1.0 + 0.7 * X[:, 0] + 0.5 * rng.normal(size=80))
-    models = {"log": LogLinearRegression(), "linear": BayesianLinearRegression()}
+    models = {"log": LogLinearRegressor(), "linear": BayesianLinearRegressor()}
     assert rank_models(models, X, factors).best == "log"
     shifted = 20.0 + 0.7 * X[:, 0] + 0.5 * rng.normal(size=80)
     table = rank_models(models, X, shifted)
@@ -100,7 +100,7 @@ def test_draws_are_those_of_the_predictive():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 1))
     y = np.exp(X[:, 0] + 0.3 * rng.normal(size=40))
-    model = LogLinearRegression(1.0, noise_precision=9.0).fit(X, y)
+    model = LogLinearRegressor(1.0, noise_precision=9.0).fit(X, y)
     draws = model.sample_targets(X[:2], 20_000, rng=4)
     exact = model.predict_dist(X[:2]).quantile(0.25)
     share = (draws < exact).mean(axis=0)
@@ -112,4 +112,4 @@ def test_draws_are_those_of_the_predictive():
 
 def test_targets_that_are_not_positive_are_refused():
     with pytest.raises(ValueError, match="needs positive targets, got 0"):
-        LogLinearRegression().fit([[1.0], [2.0]], [1.0, 0.0])
+        LogLinearRegressor().fit([[1.0], [2.0]], [1.0, 0.0])

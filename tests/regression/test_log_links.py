@@ -7,33 +7,33 @@ from scipy import stats
 
 from posteriori.analysis.saved.object_tree import from_tree, to_tree
 from posteriori.regression import (
-    HurdleRegression,
-    LogLinearRegression,
-    NegativeBinomialRegression,
-    PoissonRegression,
-    ZeroInflatedRegression,
+    HurdleRegressor,
+    LogLinearRegressor,
+    NegativeBinomialRegressor,
+    PoissonRegressor,
+    ZeroInflatedRegressor,
 )
 
 MODELS = [
-    PoissonRegression(),
-    PoissonRegression(1e-6),
-    NegativeBinomialRegression(),
-    NegativeBinomialRegression(fit_intercept=False),
-    PoissonRegression(groups=[1]),
-    LogLinearRegression(),
-    LogLinearRegression(hyperparameters="type-II"),
-    LogLinearRegression(hyperparameters="grid"),
-    LogLinearRegression(1e-3, noise_precision=4.0),
-    LogLinearRegression(groups=[1]),
-    ZeroInflatedRegression(),
-    ZeroInflatedRegression(groups=[1]),
+    PoissonRegressor(),
+    PoissonRegressor(1e-6),
+    NegativeBinomialRegressor(),
+    NegativeBinomialRegressor(fit_intercept=False),
+    PoissonRegressor(groups=[1]),
+    LogLinearRegressor(),
+    LogLinearRegressor(hyperparameters="type-II"),
+    LogLinearRegressor(hyperparameters="grid"),
+    LogLinearRegressor(1e-3, noise_precision=4.0),
+    LogLinearRegressor(groups=[1]),
+    ZeroInflatedRegressor(),
+    ZeroInflatedRegressor(groups=[1]),
 ]
 numbers = st.floats(-1e100, 1e100, allow_nan=False)
 
 
 def has_mean(model):
     """Tell whether predictive distributions have one: exp of a Student t has none."""
-    return not isinstance(model, LogLinearRegression) or model.noise_precision is not None
+    return not isinstance(model, LogLinearRegressor) or model.noise_precision is not None
 
 
 # a shape that a few rows leave open is searched for in vain, which is said
@@ -116,7 +116,7 @@ def test_counts_far_from_the_data_have_the_spread_of_levelled_rates(model, dista
 
 def test_functions_beyond_the_top_are_pulled_to_the_middle_of_the_data():
     X, y = growth()
-    model = LogLinearRegression(1.0, noise_precision=4.0).fit(X, y)
+    model = LogLinearRegressor(1.0, noise_precision=4.0).fit(X, y)
     rows = np.array([[0.0, 0.0], [6.0, 0.0], [30.0, 1.0], [-40.0, 80.0]])
     mean, std = model.model_.predict(rows, return_std=True)
     mu, top = np.exp(mean + 0.5 * std**2), y.max()
@@ -136,13 +136,13 @@ def test_functions_beyond_the_top_are_pulled_to_the_middle_of_the_data():
 
 
 def test_a_table_of_zeros_expects_less_than_two():
-    model = PoissonRegression().fit(np.arange(6.0)[:, None], np.zeros(6))
+    model = PoissonRegressor().fit(np.arange(6.0)[:, None], np.zeros(6))
     assert 0.0 < model.predict([[1e6]])[0] < 2.0
 
 
 def test_noise_whose_variance_has_no_mean_leaves_medians():
     X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 7.0])
-    model = LogLinearRegression(0.0).fit(X, y)
+    model = LogLinearRegressor(0.0).fit(X, y)
     assert np.isinf(model.model_.noise_variance_)
     np.testing.assert_allclose(model.predict(X), model.predict_dist(X).quantile(0.5), rtol=1e-9)
 
@@ -163,7 +163,7 @@ def test_prior_predictions_are_on_the_scale_of_the_target(columns):
     X = rng.normal(size=(200, columns))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     y = rng.poisson(rng.gamma(1.0, 8.0, size=200)).astype(float)
-    model = PoissonRegression().fit(X, y)
+    model = PoissonRegressor().fit(X, y)
     level = np.append(np.log(y.mean()), np.zeros(columns))
     model._weights = model._weights._replace(mean=level, cov=np.eye(columns + 1))
     targets = model.sample_targets(X, 200, rng=0)
@@ -183,10 +183,10 @@ def standard_table(columns, rows=200):
 
 
 COUNTS = [
-    PoissonRegression(),
-    NegativeBinomialRegression(),
-    HurdleRegression(),
-    ZeroInflatedRegression(),
+    PoissonRegressor(),
+    NegativeBinomialRegressor(),
+    HurdleRegressor(),
+    ZeroInflatedRegressor(),
 ]
 
 
@@ -209,7 +209,7 @@ def test_the_prior_expects_counts_of_the_size_of_those_seen(model, columns):
 def test_the_prior_expects_amounts_of_the_size_of_those_seen(spread, columns):
     X, _, rng = standard_table(columns)
     logs = 3.0 + spread * rng.normal(size=len(X))
-    prior = LogLinearRegression().fit(X, np.exp(logs), np.full(len(X), 1e-9)).posterior_
+    prior = LogLinearRegressor().fit(X, np.exp(logs), np.full(len(X), 1e-9)).posterior_
     assert prior.shape == pytest.approx(1.0, rel=1e-5)
     assert prior.scale == pytest.approx(logs.var() / 200.0, rel=1e-3)
     np.testing.assert_allclose(prior.mean_precision, np.eye(columns + 1), atol=1e-6)

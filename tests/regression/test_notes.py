@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from posteriori.datasets import make_heteroscedastic_line
-from posteriori.regression import BayesianLinearRegression, LinearRegression
+from posteriori.regression import BayesianLinearRegressor, LinearRegressor
 
 ALPHA, BETA = 2.0, 25.0
 POINTS = np.array([-0.5, 0.5, 0.8])
@@ -14,7 +14,7 @@ DESIGN = np.column_stack([np.ones(3), POINTS])
 
 
 def three_points(**settings):
-    model = BayesianLinearRegression(ALPHA, noise_precision=BETA, fit_intercept=False, **settings)
+    model = BayesianLinearRegressor(ALPHA, noise_precision=BETA, fit_intercept=False, **settings)
     return model.fit(DESIGN, TARGETS)
 
 
@@ -31,7 +31,7 @@ def bumps(x, width=0.12):
 
 @pytest.mark.topic("000/B5", "000/E3", "002/N2")
 def test_ridge_is_the_posterior_mean_with_the_ratio_of_precisions():
-    model = LinearRegression(ridge=ALPHA / BETA, fit_intercept=False).fit(DESIGN, TARGETS)
+    model = LinearRegressor(ridge=ALPHA / BETA, fit_intercept=False).fit(DESIGN, TARGETS)
     closed = np.linalg.solve(DESIGN.T @ DESIGN + ALPHA / BETA * np.eye(2), DESIGN.T @ TARGETS)
     np.testing.assert_allclose(model.coef_, closed, rtol=1e-12)
     np.testing.assert_allclose(three_points().coef_, closed, rtol=1e-12)
@@ -40,7 +40,7 @@ def test_ridge_is_the_posterior_mean_with_the_ratio_of_precisions():
 @pytest.mark.topic("000/E1", "002/N4")
 def test_posterior_of_a_general_normal_prior():
     S0, m0 = np.array([[0.8, 0.3], [0.3, 0.5]]), np.array([0.4, -0.2])
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         np.linalg.inv(S0), prior_mean=m0, noise_precision=BETA, fit_intercept=False
     ).fit(DESIGN, TARGETS)
     SN = np.linalg.inv(np.linalg.inv(S0) + BETA * DESIGN.T @ DESIGN)
@@ -68,19 +68,19 @@ def test_the_prior_enters_with_its_precision_not_its_variance():
 
 @pytest.mark.topic("000/E4", "004/6.7")
 def test_limits():
-    least = LinearRegression(fit_intercept=False).fit(DESIGN, TARGETS)
-    weak = BayesianLinearRegression(1e-10, noise_precision=BETA, fit_intercept=False)
+    least = LinearRegressor(fit_intercept=False).fit(DESIGN, TARGETS)
+    weak = BayesianLinearRegressor(1e-10, noise_precision=BETA, fit_intercept=False)
     np.testing.assert_allclose(weak.fit(DESIGN, TARGETS).coef_, least.coef_, rtol=1e-8)
-    strong = BayesianLinearRegression(1e10, noise_precision=BETA, fit_intercept=False)
+    strong = BayesianLinearRegressor(1e10, noise_precision=BETA, fit_intercept=False)
     strong.fit(DESIGN, TARGETS)
     np.testing.assert_allclose(strong.coef_, BETA / 1e10 * DESIGN.T @ TARGETS, rtol=1e-7)
     np.testing.assert_allclose(strong.posterior_.cov, np.eye(2) / 1e10, rtol=1e-7, atol=1e-16)
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, 200_000)
     t = -0.3 + 0.5 * x + rng.normal(size=200_000) * 0.2
-    many = BayesianLinearRegression(ALPHA, noise_precision=BETA, fit_intercept=False)
+    many = BayesianLinearRegressor(ALPHA, noise_precision=BETA, fit_intercept=False)
     many.fit(line(x), t)
-    likely = LinearRegression(fit_intercept=False).fit(line(x), t)
+    likely = LinearRegressor(fit_intercept=False).fit(line(x), t)
     np.testing.assert_allclose(many.coef_, likely.coef_, atol=1e-5)
     assert np.all(np.diagonal(many.posterior_.cov) < 1e-6)
 
@@ -88,7 +88,7 @@ def test_limits():
 @pytest.mark.topic("000/E5", "004/6.4")
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 def test_points_one_at_a_time_in_any_order(order):
-    model = BayesianLinearRegression(ALPHA, noise_precision=BETA, fit_intercept=False)
+    model = BayesianLinearRegressor(ALPHA, noise_precision=BETA, fit_intercept=False)
     volumes = [np.linalg.det(np.eye(2) / ALPHA)]
     for n in order:
         model.partial_fit(DESIGN[[n]], TARGETS[[n]])
@@ -111,7 +111,7 @@ def test_prediction_of_three_points():
 def test_predictive_variance_never_grows_with_a_point():
     rng = np.random.default_rng(1)
     x, grid = rng.uniform(size=12), np.linspace(-0.2, 1.2, 40)
-    model = BayesianLinearRegression(ALPHA, noise_precision=BETA, fit_intercept=False)
+    model = BayesianLinearRegressor(ALPHA, noise_precision=BETA, fit_intercept=False)
     before = np.inf
     for n in range(12):
         model.partial_fit(bumps(x[[n]]), np.sin(2 * np.pi * x[[n]]))
@@ -131,7 +131,7 @@ def test_equivalent_kernel():
     SN = model.posterior_.cov
     np.testing.assert_allclose(kernel, BETA * line(np.array([0.2])) @ SN @ DESIGN.T, rtol=1e-11)
     x = np.linspace(0, 1, 60)
-    smooth = BayesianLinearRegression(ALPHA, noise_precision=BETA, fit_intercept=False)
+    smooth = BayesianLinearRegressor(ALPHA, noise_precision=BETA, fit_intercept=False)
     smooth.fit(bumps(x), np.sin(2 * np.pi * x))
     rows = smooth.equivalent_kernel(bumps(x), bumps(x))
     inner = np.arange(10, 50)
@@ -185,7 +185,7 @@ def test_evidence_of_three_points():
 def test_bayesian_polynomial_regression():
     """α = 2 is a variance, σ² = 0.5, basis (1, x)."""
     X, y = line(np.array([0.0, 1.0, 2.0])), np.array([1.0, 2.0, 3.5])
-    model = BayesianLinearRegression(1 / 2.0, noise_precision=1 / 0.5, fit_intercept=False)
+    model = BayesianLinearRegressor(1 / 2.0, noise_precision=1 / 0.5, fit_intercept=False)
     model.fit(X, y)
     np.testing.assert_allclose(model.coef_, [0.8837209302, 1.2093023256], atol=5e-11)
     cov = [[0.3255813953, -0.1860465116], [-0.1860465116, 0.2015503876]]
@@ -194,7 +194,7 @@ def test_bayesian_polynomial_regression():
     assert predicted.mean[0] == pytest.approx(4.5116279070, abs=5e-11)
     assert predicted.variance[0] == pytest.approx(1.5232558140, abs=5e-11)
     assert float(model.log_evidence_) == pytest.approx(-4.76909405421, abs=5e-12)
-    as_precision = BayesianLinearRegression(2.0, noise_precision=2.0, fit_intercept=False)
+    as_precision = BayesianLinearRegressor(2.0, noise_precision=2.0, fit_intercept=False)
     np.testing.assert_allclose(as_precision.fit(X, y).coef_, [0.8, 1.1], rtol=1e-12)
 
 
@@ -205,12 +205,12 @@ def test_bayesian_polynomial_regression():
 def test_least_squares_solves_the_normal_equations_and_follows_outliers():
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
-    model = LinearRegression(fit_intercept=False).fit(X, y)
+    model = LinearRegressor(fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(X.T @ X @ model.coef_, X.T @ y, rtol=1e-10)
     np.testing.assert_allclose(-2 * X.T @ (y - X @ model.coef_), 0.0, atol=1e-12)
     spoilt = y.copy()
     spoilt[0] += 1e6  # not robust: the weights follow without bound
-    moved = LinearRegression(fit_intercept=False).fit(X, spoilt).coef_ - model.coef_
+    moved = LinearRegressor(fit_intercept=False).fit(X, spoilt).coef_ - model.coef_
     np.testing.assert_allclose(moved, 1e6 * np.linalg.solve(X.T @ X, X[0]), rtol=1e-6)
 
 
@@ -218,19 +218,19 @@ def test_least_squares_solves_the_normal_equations_and_follows_outliers():
 def test_ridge_shrinks_and_leaves_no_small_eigenvalue():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(30, 4)), rng.normal(size=30)
-    plain = LinearRegression(fit_intercept=False).fit(X, y).coef_
+    plain = LinearRegressor(fit_intercept=False).fit(X, y).coef_
     np.testing.assert_array_equal(
-        LinearRegression(ridge=0.0, fit_intercept=False).fit(X, y).coef_, plain
+        LinearRegressor(ridge=0.0, fit_intercept=False).fit(X, y).coef_, plain
     )
     lengths = [
-        np.linalg.norm(LinearRegression(ridge=g, fit_intercept=False).fit(X, y).coef_)
+        np.linalg.norm(LinearRegressor(ridge=g, fit_intercept=False).fit(X, y).coef_)
         for g in (0.0, 1.0, 10.0, 100.0, 1e4)
     ]
     assert np.all(np.diff(lengths) < 0)
     # biased, and steadier than least squares where columns nearly repeat one another
     twin = np.column_stack([X[:, 0], X[:, 0] + 1e-5 * rng.normal(size=30)])
-    steady = LinearRegression(ridge=1.0, fit_intercept=False).fit(twin, y).coef_
-    wild = LinearRegression(fit_intercept=False).fit(twin, y).coef_
+    steady = LinearRegressor(ridge=1.0, fit_intercept=False).fit(twin, y).coef_
+    wild = LinearRegressor(fit_intercept=False).fit(twin, y).coef_
     assert np.abs(steady).max() < 1.0 < 1e2 < np.abs(wild).max()
 
 
@@ -249,7 +249,7 @@ def test_ridge_in_features_equals_its_dual(degree):
     def kernel(a, b):
         return (a @ b.T) ** degree
 
-    model = LinearRegression(ridge=0.3, fit_intercept=False).fit(features(X), y)
+    model = LinearRegressor(ridge=0.3, fit_intercept=False).fit(features(X), y)
     dual = kernel(new, X) @ np.linalg.solve(kernel(X, X) + 0.3 * np.eye(15), y)
     np.testing.assert_allclose(model.predict(features(new)), dual, rtol=1e-10)
 
@@ -259,7 +259,7 @@ def test_bayesian_linear_model_and_its_ridge():
     rng = np.random.default_rng(5)
     X, y, new = rng.normal(size=(20, 3)), rng.normal(size=20), rng.normal(size=(4, 3))
     Sigma, sigma2 = np.diag([1.0, 0.5, 2.0]), 0.7
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         np.linalg.inv(Sigma), noise_precision=1 / sigma2, fit_intercept=False
     ).fit(X, y)
     A = X.T @ X / sigma2 + np.linalg.inv(Sigma)
@@ -269,8 +269,8 @@ def test_bayesian_linear_model_and_its_ridge():
     variance = np.diagonal(new @ np.linalg.solve(A, new.T))
     np.testing.assert_allclose(predicted.variance, variance, rtol=1e-10)
     s2 = 1.7
-    isotropic = BayesianLinearRegression(1 / s2, noise_precision=1 / sigma2, fit_intercept=False)
-    ridge = LinearRegression(ridge=sigma2 / s2, fit_intercept=False).fit(X, y)
+    isotropic = BayesianLinearRegressor(1 / s2, noise_precision=1 / sigma2, fit_intercept=False)
+    ridge = LinearRegressor(ridge=sigma2 / s2, fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(isotropic.fit(X, y).coef_, ridge.coef_, rtol=1e-11)
 
 
@@ -282,7 +282,7 @@ def test_evidence_of_a_regression_is_of_targets_given_inputs():
     assert three_points().log_evidence_.of == "y|X"
     # the inputs' own density is not modelled: rows of weight 0 may stand anywhere
     far = np.concatenate([DESIGN, [[1.0, 1e3]]])
-    model = BayesianLinearRegression(ALPHA, noise_precision=BETA, fit_intercept=False)
+    model = BayesianLinearRegressor(ALPHA, noise_precision=BETA, fit_intercept=False)
     model.fit(far, np.append(TARGETS, 0.0), sample_weight=[1.0, 1.0, 1.0, 0.0])
     assert float(model.log_evidence_) == float(three_points().log_evidence_)
 
@@ -297,7 +297,7 @@ def test_nine_bumps_on_a_sinusoid():
     grid = np.linspace(0.0, 1.0, 50)
     widths, errors = [], []
     for n in (1, 2, 4, 25):
-        model = BayesianLinearRegression(ALPHA, noise_precision=BETA, fit_intercept=False)
+        model = BayesianLinearRegressor(ALPHA, noise_precision=BETA, fit_intercept=False)
         model.fit(Phi[:n], t[:n])
         widths.append(model.predict_dist(bumps(grid)).std.mean())
         errors.append(np.abs(model.predict(bumps(grid)) - np.sin(2 * np.pi * grid)).mean())
@@ -309,9 +309,9 @@ def test_nine_bumps_on_a_sinusoid():
 def test_fewer_points_than_weights():
     x = np.array([0.2, 0.8])
     with pytest.warns(np.exceptions.RankWarning, match="determine 2 of 9"):
-        shortest = LinearRegression(fit_intercept=False).fit(bumps(x), x)
+        shortest = LinearRegressor(fit_intercept=False).fit(bumps(x), x)
     np.testing.assert_allclose(shortest.coef_, np.linalg.pinv(bumps(x)) @ x, rtol=1e-9)
-    bayesian = BayesianLinearRegression(ALPHA, noise_precision=BETA, fit_intercept=False)
+    bayesian = BayesianLinearRegressor(ALPHA, noise_precision=BETA, fit_intercept=False)
     bayesian.fit(bumps(x), x)
     assert np.isfinite(bayesian.posterior_.cov).all()
     assert np.linalg.eigvalsh(bayesian.posterior_.cov).min() > 0
@@ -322,12 +322,12 @@ def test_known_noise_of_every_row():
     rng = np.random.default_rng(7)
     X, y, v = rng.normal(size=(20, 3)), rng.normal(size=20), rng.uniform(0.2, 3.0, size=20)
     L = np.diag(1 / v)
-    model = BayesianLinearRegression(0.6, noise_precision=1.0, fit_intercept=False)
+    model = BayesianLinearRegressor(0.6, noise_precision=1.0, fit_intercept=False)
     model.fit(X, y, noise_variance=v)
     SN = np.linalg.inv(0.6 * np.eye(3) + X.T @ L @ X)
     np.testing.assert_allclose(model.posterior_.cov, SN, rtol=1e-10)
     np.testing.assert_allclose(model.coef_, SN @ X.T @ L @ y, rtol=1e-10)
-    weighted = LinearRegression(fit_intercept=False).fit(X, y, noise_variance=v)
+    weighted = LinearRegressor(fit_intercept=False).fit(X, y, noise_variance=v)
     np.testing.assert_allclose(
         weighted.coef_, np.linalg.solve(X.T @ L @ X, X.T @ L @ y), rtol=1e-10
     )
@@ -344,8 +344,8 @@ def test_least_squares_beside_weighted_least_squares():
         v = data.truth["noise_variance"]
         for k, model in enumerate(
             (
-                LinearRegression().fit(x[:, None], y),
-                LinearRegression().fit(x[:, None], y, noise_variance=v),
+                LinearRegressor().fit(x[:, None], y),
+                LinearRegressor().fit(x[:, None], y, noise_variance=v),
             )
         ):
             found[k, n] = model.coef_[0], model.intercept_
@@ -361,7 +361,7 @@ def test_least_squares_beside_weighted_least_squares():
 def test_gradient_of_the_log_likelihood_vanishes_at_least_squares():
     rng = np.random.default_rng(9)
     X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
-    theta = LinearRegression(fit_intercept=False).fit(X, y).coef_
+    theta = LinearRegressor(fit_intercept=False).fit(X, y).coef_
 
     def log_likelihood(w):
         return stats.norm.logpdf(y, X @ w, BETA**-0.5).sum()

@@ -12,7 +12,7 @@ from sklearn.preprocessing import SplineTransformer
 from posteriori.analysis.fitting.preparation import NumberColumns
 from posteriori.classification import BayesianLogisticRegression
 from posteriori.numerics.blocks.row_blocks import RowBlocks
-from posteriori.regression import BayesianLinearRegression, SplineBasis
+from posteriori.regression import BayesianLinearRegressor, SplineBasis
 from posteriori.selection.cross_validation import fit_in_parts
 
 ROWS, COLUMNS = 33_000, 4  # so many numbers that values are compiled
@@ -81,7 +81,7 @@ def test_a_pipeline_learns_the_same_from_rows_made_when_read(task, grouped):
     number = task == "numbers"
     y = latent.to_numpy() if number else np.digitize(latent, [1.0, 2.5][: 1 + (task[1] == "h")])
     model = (
-        BayesianLinearRegression(hyperparameters="learned")
+        BayesianLinearRegressor(hyperparameters="learned")
         if number
         else BayesianLogisticRegression()
     )

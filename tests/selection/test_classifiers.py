@@ -14,7 +14,7 @@ from posteriori.classification import (
     NaiveBayes,
     ProbitRegression,
 )
-from posteriori.regression import BayesianLinearRegression, OrdinalRegression
+from posteriori.regression import BayesianLinearRegressor, OrdinalRegression
 from posteriori.selection import (
     ClassifierAverage,
     ModelAverage,
@@ -140,7 +140,7 @@ def test_classifiers_of_both_kinds_are_stacked_but_not_averaged_by_evidence():
 
 def test_regressions_and_classifiers_are_not_averaged_together():
     x, y = rows()
-    models = [("line", BayesianLinearRegression()), ("logistic", BayesianLogisticRegression())]
+    models = [("line", BayesianLinearRegressor()), ("logistic", BayesianLogisticRegression())]
     with pytest.raises(TypeError, match="logistic is a classifier: average classifiers by"):
         ModelAverage(models).fit(x, y)
     with pytest.raises(TypeError, match="line is a regression"):

@@ -9,7 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.preparation import NumberColumns
 from posteriori.classification import BayesianLogisticRegression, ClassFrequencies
-from posteriori.regression import BayesianLinearRegression, PoissonRegression, RobustRegression
+from posteriori.regression import BayesianLinearRegressor, PoissonRegressor, RobustRegressor
 from posteriori.selection.cross_validation import (
     join_folds,
     predict_fold,
@@ -38,7 +38,7 @@ def data():
 def test_predictions_are_those_of_cross_validation(data):
     X, y = data
     splits = split_rows(y, 5, 0, classes=False)
-    flat = BayesianLinearRegression(prior_precision=1e-9, intercept_precision=1e-9)
+    flat = BayesianLinearRegressor(prior_precision=1e-9, intercept_precision=1e-9)
     found = cross_fit(pipeline(flat), X, y, splits)
     expected = cross_val_predict(pipeline(LinearRegression()), X, y, cv=splits)
     np.testing.assert_allclose(found.prediction, expected, rtol=1e-6, atol=1e-6)
@@ -47,9 +47,9 @@ def test_predictions_are_those_of_cross_validation(data):
 def test_densities_and_levels_are_of_the_held_out_rows(data):
     X, y = data
     splits = split_rows(y, 3, 1, classes=False)
-    found = cross_fit(pipeline(BayesianLinearRegression()), X, y, splits)
+    found = cross_fit(pipeline(BayesianLinearRegressor()), X, y, splits)
     for train, rows in splits:
-        model = pipeline(BayesianLinearRegression()).fit(X.iloc[train], y[train])
+        model = pipeline(BayesianLinearRegressor()).fit(X.iloc[train], y[train])
         predictive = model[-1].predict_dist(model[:-1].transform(X.iloc[rows]))
         np.testing.assert_allclose(found.log_density[rows], predictive.log_prob(y[rows]))
         np.testing.assert_allclose(found.level[rows], predictive.cdf(y[rows]))
@@ -57,12 +57,12 @@ def test_densities_and_levels_are_of_the_held_out_rows(data):
 
 def test_the_pipeline_is_left_as_it_is(data):
     X, y = data
-    given = pipeline(BayesianLinearRegression())
+    given = pipeline(BayesianLinearRegressor())
     cross_fit(given, X, y, split_rows(y, 2, 0, classes=False))
     assert not hasattr(given[0], "scales_")
 
 
-@pytest.mark.parametrize("model", [BayesianLinearRegression(), PoissonRegression()])
+@pytest.mark.parametrize("model", [BayesianLinearRegressor(), PoissonRegressor()])
 def test_probabilities_of_whole_targets_sum_to_one(model):
     """Densities and masses of integers become comparable: each is a distribution over them."""
     rng = np.random.default_rng(1)
@@ -70,7 +70,7 @@ def test_probabilities_of_whole_targets_sum_to_one(model):
     y = rng.poisson(np.exp(1.0 + 0.3 * X["a"])).astype(float)
     train, row = np.arange(39), np.array([39])
     total = 0.0
-    for value in range(-60, 80) if isinstance(model, BayesianLinearRegression) else range(80):
+    for value in range(-60, 80) if isinstance(model, BayesianLinearRegressor) else range(80):
         changed = np.append(y[:39], float(value))
         total += np.exp(predict_fold(pipeline(model), X, changed, (train, row)).log_density[0])
     assert total == pytest.approx(1.0, abs=2e-6)
@@ -79,8 +79,8 @@ def test_probabilities_of_whole_targets_sum_to_one(model):
 def test_densities_of_other_targets_stay_densities(data):
     X, y = data
     splits = split_rows(y, 2, 0, classes=False)
-    found = cross_fit(pipeline(BayesianLinearRegression()), X, y, splits)
-    finer = cross_fit(pipeline(BayesianLinearRegression()), X, y / 100.0, splits)
+    found = cross_fit(pipeline(BayesianLinearRegressor()), X, y, splits)
+    finer = cross_fit(pipeline(BayesianLinearRegressor()), X, y / 100.0, splits)
     np.testing.assert_allclose(finer.log_density, found.log_density + np.log(100.0), rtol=1e-6)
 
 
@@ -120,7 +120,7 @@ def test_probabilities_of_recorded_targets_sum_to_one(data):
     rows = np.arange(60, 60 + len(possible))
     longer = pd.concat([X, X.iloc[[0] * len(possible)]], ignore_index=True)
     targets = np.append(np.round(y, 1), possible)
-    model = pipeline(BayesianLinearRegression())
+    model = pipeline(BayesianLinearRegressor())
     found = predict_fold(model, longer, targets, (np.arange(60), rows))
     assert 0.1 * np.exp(found.log_density).sum() == pytest.approx(1.0, abs=1e-6)
 
@@ -131,8 +131,8 @@ def test_no_model_is_better_for_being_narrower_than_the_step():
     X = pd.DataFrame(rng.normal(size=(200, 2)), columns=["a", "b"])
     y = np.where(rng.random(200) < 0.9, 0.0, rng.gamma(4.0, 20.0, 200).round(1))
     splits = split_rows(y, 4, 0, classes=False)
-    robust = cross_fit(pipeline(RobustRegression()), X, y, splits).log_density
-    linear = cross_fit(pipeline(BayesianLinearRegression()), X, y, splits).log_density
+    robust = cross_fit(pipeline(RobustRegressor()), X, y, splits).log_density
+    linear = cross_fit(pipeline(BayesianLinearRegressor()), X, y, splits).log_density
     assert robust.max() <= np.log(10.0) + 1e-12
     assert linear.sum() > robust.sum()
 

@@ -12,11 +12,11 @@ from sklearn.preprocessing import StandardScaler
 from posteriori.classification import BayesianLogisticRegression
 from posteriori.numerics.calculus.pareto_smoothing import fit_generalized_pareto
 from posteriori.regression import (
-    BayesianLinearRegression,
-    LinearRegression,
-    PoissonRegression,
+    BayesianLinearRegressor,
+    LinearRegressor,
+    PoissonRegressor,
     PolynomialBasis,
-    RobustRegression,
+    RobustRegressor,
 )
 from posteriori.selection import held_out_density, leave_one_out, waic
 from posteriori.selection.cross_validation import cross_validate, predict_fold, split_rows
@@ -40,7 +40,7 @@ def refits(model, x, y):
 
 def test_smoothed_importance_sampling_finds_exact_left_out_densities():
     x, y = rows()
-    model = BayesianLinearRegression(1.0, fit_intercept=False, noise_scale=0.5).fit(x, y)
+    model = BayesianLinearRegressor(1.0, fit_intercept=False, noise_scale=0.5).fit(x, y)
     loo = leave_one_out(model.log_likelihood_draws(x, y, 20_000, 0))
     assert np.all(loo.pareto_shape < 0.5)
     np.testing.assert_allclose(loo.pointwise, refits(model, x, y), atol=0.02)
@@ -51,7 +51,7 @@ def test_smoothed_importance_sampling_finds_exact_left_out_densities():
 def test_smoothed_importance_sampling_follows_refits_of_laplace_posteriors(seed):
     x, _ = rows(60, seed)
     y = np.random.default_rng(seed).poisson(np.exp(1.0 + 0.5 * x[:, 0])).astype(float)
-    model = PoissonRegression().fit(x, y)
+    model = PoissonRegressor().fit(x, y)
     held = held_out_density(model, x, y, draws=4000)
     assert held.method == "psis"
     assert held.total == pytest.approx(refits(model, x, y).sum(), abs=0.3)
@@ -78,7 +78,7 @@ def test_too_few_draws_are_refused():
 
 def test_waic_is_close_to_leaving_out_and_its_penalty_counts_parameters():
     x, y = rows(300)
-    model = BayesianLinearRegression(1.0, noise_precision=4.0, fit_intercept=False).fit(x, y)
+    model = BayesianLinearRegressor(1.0, noise_precision=4.0, fit_intercept=False).fit(x, y)
     elpd, penalty = waic(model.log_likelihood_draws(x, y, 4000, 0))
     assert penalty.sum() == pytest.approx(model.effective_parameters_, abs=0.4)
     exact = model.leave_one_out_log_density(x, y).sum()
@@ -94,7 +94,7 @@ def test_waic_of_two_draws_by_hand():
 
 def test_closed_form_is_preferred():
     x, y = rows()
-    model = BayesianLinearRegression().fit(x, y)
+    model = BayesianLinearRegressor().fit(x, y)
     held = held_out_density(model, x, y)
     assert held.method == "leave-one-out"
     np.testing.assert_array_equal(held.pointwise, model.leave_one_out_log_density(x, y))
@@ -103,7 +103,7 @@ def test_closed_form_is_preferred():
 
 def test_folds_are_those_of_scikit_learn():
     x, y = rows()
-    model = BayesianLinearRegression(hyperparameters="type-II").fit(x, y)
+    model = BayesianLinearRegressor(hyperparameters="type-II").fit(x, y)
     held = held_out_density(model, x, y, folds=3, seed=4)
     assert held.method == "3-fold"
     for train, test in KFold(3, shuffle=True, random_state=4).split(x):
@@ -115,7 +115,7 @@ def test_folds_are_those_of_scikit_learn():
 
 @pytest.mark.parametrize(
     ("model", "method"),
-    [(BayesianLinearRegression(), "leave-one-out"), (RobustRegression(), "psis")],
+    [(BayesianLinearRegressor(), "leave-one-out"), (RobustRegressor(), "psis")],
 )
 def test_densities_are_of_targets_as_they_are_recorded(model, method):
     x, y = rows(60)
@@ -127,7 +127,7 @@ def test_densities_are_of_targets_as_they_are_recorded(model, method):
     assert held.total == pytest.approx(exact.sum(), abs=0.3)
 
 
-@pytest.mark.parametrize("model", [BayesianLinearRegression(), RobustRegression()])
+@pytest.mark.parametrize("model", [BayesianLinearRegressor(), RobustRegressor()])
 def test_coarse_targets_are_held_out_in_folds(model):
     x, y = rows(60)
     coarse = np.rint(y)  # twice the noise: densities of single points would be too high
@@ -164,20 +164,20 @@ def test_importance_sampling_that_fails_gives_way_to_folds():
     x, y = rows(25)
     y = np.rint(np.exp(y))
     x[0], y[0] = [9.0, 9.0], 400.0  # a row that alone decides on a direction
-    held = held_out_density(PoissonRegression(1e-4).fit(x, y), x, y)
+    held = held_out_density(PoissonRegressor(1e-4).fit(x, y), x, y)
     assert held.pareto_shape > 0.7
     assert held.method == "5-fold"
 
 
 def test_a_pipeline_that_learns_from_all_rows_is_cross_validated():
     x, y = rows()
-    scaled = make_pipeline(StandardScaler(), BayesianLinearRegression()).fit(x, y)
+    scaled = make_pipeline(StandardScaler(), BayesianLinearRegressor()).fit(x, y)
     assert held_out_density(scaled, x, y).method == "5-fold"
 
 
 def test_rows_come_in_blocks_with_the_same_draws(monkeypatch):
     x, y = rows()
-    model = RobustRegression().fit(x, y)
+    model = RobustRegressor().fit(x, y)
     whole = held_out_density(model, x, y)
     monkeypatch.setattr("posteriori.selection.held_out.IN_MEMORY", 7000)
     parts = held_out_density(model, x, y)
@@ -185,18 +185,18 @@ def test_rows_come_in_blocks_with_the_same_draws(monkeypatch):
     assert parts.waic == pytest.approx(whole.waic, rel=1e-12)
 
 
-@pytest.mark.parametrize("model", [BayesianRidge(), LinearRegression()])
+@pytest.mark.parametrize("model", [BayesianRidge(), LinearRegressor()])
 def test_estimators_without_a_predictive_distribution_are_taken_as_normal(model):
     x, y = rows(200)
     held = held_out_density(clone(model).fit(x, y), x, y)
-    exact = held_out_density(BayesianLinearRegression().fit(x, y), x, y)
+    exact = held_out_density(BayesianLinearRegressor().fit(x, y), x, y)
     assert held.total == pytest.approx(exact.total, abs=2.0)
 
 
 def test_polynomials_of_any_table_type_are_held_out():
     pl = pytest.importorskip("polars")
     x, y = rows()
-    model = make_pipeline(PolynomialBasis(), BayesianLinearRegression(hyperparameters="type-II"))
+    model = make_pipeline(PolynomialBasis(), BayesianLinearRegressor(hyperparameters="type-II"))
     frame = pl.DataFrame(x, schema=["a", "b"])
     found = held_out_density(clone(model).fit(frame, y), frame, pl.Series(y))
     expected = held_out_density(clone(model).fit(x, y), x, y)
@@ -205,7 +205,7 @@ def test_polynomials_of_any_table_type_are_held_out():
 
 def test_some_of_many_rows_tell_all():
     x, y = rows(4000)
-    model = BayesianLinearRegression().fit(x, y)
+    model = BayesianLinearRegressor().fit(x, y)
     exact = model.leave_one_out_log_density(x, y)
     whole = model.log_likelihood_draws(x, y, 1000, 0)
 
@@ -225,7 +225,7 @@ def test_some_of_many_rows_tell_all():
 def test_many_counts_are_told_by_some(monkeypatch):
     x, _ = rows(2000)
     y = np.random.default_rng(0).poisson(np.exp(0.5 * x[:, 0])).astype(float)
-    model = PoissonRegression().fit(x, y)
+    model = PoissonRegressor().fit(x, y)
     every = held_out_density(model, x, y)
     monkeypatch.setattr("posteriori.selection.held_out._MOST_ROWS", 400)
     some = held_out_density(model, x, y)
@@ -235,7 +235,7 @@ def test_many_counts_are_told_by_some(monkeypatch):
 
 def test_a_closed_form_is_not_told_by_some():
     x, y = rows(5000)
-    model = BayesianLinearRegression().fit(x, y)
+    model = BayesianLinearRegressor().fit(x, y)
     held = held_out_density(model, x, y)
     assert held.method == "leave-one-out"
     np.testing.assert_array_equal(held.pointwise, model.leave_one_out_log_density(x, y))

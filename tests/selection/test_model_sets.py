@@ -15,7 +15,7 @@ from posteriori import (
     bayes,
 )
 from posteriori.distributions import Empirical, NegativeBinomial
-from posteriori.regression import BayesianLinearRegression, RobustRegression
+from posteriori.regression import BayesianLinearRegressor, RobustRegressor
 from posteriori.selection import (
     ModelAverage,
     ModelSet,
@@ -107,7 +107,7 @@ def test_sets_refuse_what_does_not_compare():
     with pytest.raises(ValueError, match="positive sum"):
         ModelSet(coins(), prior={"any": 0.0, "fairer": 0.0})
     with pytest.raises(TypeError, match=r"line .* has no evidence; fit it first"):
-        ModelSet({"line": BayesianLinearRegression()})
+        ModelSet({"line": BayesianLinearRegressor()})
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_words_for_bayes_factors(factor, word):
 @pytest.mark.topic("000/F4", "004/2.8")
 def test_averaged_predictions_are_the_mixture_of_the_models():
     x, y = rows()
-    models = {"line": BayesianLinearRegression(), "level": BayesianLinearRegression(np.inf)}
+    models = {"line": BayesianLinearRegressor(), "level": BayesianLinearRegressor(np.inf)}
     found = average(models, x, 0.1 * y)
     fits = {name: m.fit(x, 0.1 * y) for name, m in models.items()}
     weights = ModelSet(fits).probabilities
@@ -229,7 +229,7 @@ def test_of_many_rows_some_tell_the_weights():
 
 def test_stacking_finds_no_worse_score_than_any_model():
     x, y = rows()
-    models = {"line": BayesianLinearRegression(), "robust": RobustRegression()}
+    models = {"line": BayesianLinearRegressor(), "robust": RobustRegressor()}
     stacked = average(models, x, y, weights="stacking")
     held = np.stack(
         [held_out_density(m.fit(x, y), x, y).pointwise for m in models.values()], axis=1
@@ -241,10 +241,10 @@ def test_stacking_finds_no_worse_score_than_any_model():
 @every_check(
     [
         ModelAverage(
-            [("line", BayesianLinearRegression()), ("level", BayesianLinearRegression(10.0))]
+            [("line", BayesianLinearRegressor()), ("level", BayesianLinearRegressor(10.0))]
         ),
         ModelAverage(
-            [("line", BayesianLinearRegression()), ("robust", RobustRegression())],
+            [("line", BayesianLinearRegressor()), ("robust", RobustRegressor())],
             weights="stacking",
         ),
     ]
@@ -273,7 +273,7 @@ def sine_curve(seed, alpha):
     rng = np.random.default_rng(seed)
     x = np.linspace(-1, 1, 20)  # symmetric about 0, where a sine has no even terms
     t = np.sin(np.pi * x) + rng.normal(0.0, 0.2, size=20)
-    model = BayesianLinearRegression(alpha, noise_precision=25.0, fit_intercept=False)
+    model = BayesianLinearRegressor(alpha, noise_precision=25.0, fit_intercept=False)
     orders = {m: make_pipeline(powers(m), model) for m in range(5)}
     return evidence_curve(orders, x[:, None], t)
 
@@ -321,7 +321,7 @@ def test_a_simple_model_bets_on_few_data_sets_and_a_rich_one_on_many():
 def test_a_curve_of_evidence_is_made_of_fit_and_price():
     x, y = rows()
     curve = evidence_curve(
-        {k: BayesianLinearRegression(s) for k, s in enumerate((100.0, 1.0, 0.01))}, x, y
+        {k: BayesianLinearRegressor(s) for k, s in enumerate((100.0, 1.0, 0.01))}, x, y
     )
     np.testing.assert_allclose(curve.fit - curve.price, curve.log_evidence)
     assert np.all(curve.price > 0)
@@ -331,7 +331,7 @@ def test_a_curve_of_evidence_is_made_of_fit_and_price():
 def test_a_check_finds_outliers_that_a_normal_model_cannot_produce():
     x, y = rows(80)
     y[3] += 8.0
-    model = BayesianLinearRegression(noise_precision=25.0).fit(x, y)
+    model = BayesianLinearRegressor(noise_precision=25.0).fit(x, y)
     assert check_predictions(model, x, y, np.max, rng=0).p_value < 0.01
     middle = check_predictions(model, x, y, np.mean, rng=0)
     assert 0.05 < middle.p_value < 0.95

@@ -21,7 +21,7 @@ from posteriori import (
     take,
 )
 from posteriori.modeling.views.pointwise import replicate
-from posteriori.regression import BayesianLinearRegression
+from posteriori.regression import BayesianLinearRegressor
 from posteriori.selection import check_posterior
 
 TOSSES = np.array([1, 0, 1, 1, 0, 0, 1])
@@ -80,7 +80,7 @@ def test_a_coin_without_each_toss():
 
 def test_a_regression_is_that_of_the_estimator():
     X, y = rows()
-    model = BayesianLinearRegression(2.0, noise_precision=25.0, fit_intercept=False)
+    model = BayesianLinearRegressor(2.0, noise_precision=25.0, fit_intercept=False)
     estimator = rank_models({"m": model}, X, y, draws=20_000)["m"]
     found = rank_models(m=regression(X, y), draws=20_000)["m"]
     for column in ("log_evidence", "elpd", "elpd_se", "accuracy", "complexity"):
@@ -92,7 +92,7 @@ def test_a_regression_is_that_of_the_estimator():
 
 def test_posteriors_and_estimators_of_the_same_targets_compare():
     X, y = rows()
-    model = BayesianLinearRegression(2.0, noise_precision=25.0, fit_intercept=False)
+    model = BayesianLinearRegressor(2.0, noise_precision=25.0, fit_intercept=False)
     table = rank_models({"estimator": model}, X, y, posterior=regression(X, y))
     assert table.probabilities == pytest.approx({"estimator": 0.5, "posterior": 0.5})
     assert table["estimator"].elpd_difference == pytest.approx(0.0, abs=1e-9)

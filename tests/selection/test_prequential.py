@@ -21,7 +21,7 @@ from posteriori.classification import (
 )
 from posteriori.ensemble import RandomForestClassifier, RandomForestRegressor
 from posteriori.numerics import LogEvidence
-from posteriori.regression import BayesianLinearRegression, PoissonRegression, RobustRegression
+from posteriori.regression import BayesianLinearRegressor, PoissonRegressor, RobustRegressor
 from posteriori.selection import ModelSet, prequential_evidence
 
 NAMES = np.array(["a", "b", "c"])
@@ -156,8 +156,8 @@ def integral_beyond_first_block(estimator, count):
 @pytest.mark.parametrize(
     "estimator",
     [
-        BayesianLinearRegression(),
-        RobustRegression(),
+        BayesianLinearRegressor(),
+        RobustRegressor(),
         pytest.param(RandomForestRegressor(5, random_state=0), marks=pytest.mark.slow),
     ],
     ids=lambda e: type(e).__name__,
@@ -185,7 +185,7 @@ def test_densities_of_two_numbers_integrate_to_one():
 def test_counts_sum_to_one():
     x, order = some_rows(5, 1), np.random.default_rng(0).permutation(5)
     y = np.array([2.0, 0.0, 3.0, 1.0, 4.0])
-    model = PoissonRegression()
+    model = PoissonRegressor()
     logs = []
     for last in range(80):
         targets = y.copy()
@@ -198,7 +198,7 @@ def test_counts_sum_to_one():
 
 def test_the_first_block_is_told_by_its_own_scale():
     y = np.array([1.0, 2.0, 4.0, 1.5])
-    found = float(prequential_evidence(BayesianLinearRegression(), np.zeros((4, 1)), y))
+    found = float(prequential_evidence(BayesianLinearRegressor(), np.zeros((4, 1)), y))
     m, s2 = y.mean(), y.var()
     # NormalGamma(m, ½, 2, s²): the predictive density of each number given those before it
     kappa, a, b, expected = 0.5, 2.0, s2, 0.0
@@ -218,23 +218,23 @@ def test_the_first_block_is_told_by_its_own_scale():
 def test_the_first_block_ends_with_a_number_that_differs():
     x, y = some_rows(40), np.ones(40)
     y[np.random.default_rng(0).permutation(40)[25:]] = np.arange(15.0)
-    assert np.isfinite(float(prequential_evidence(BayesianLinearRegression(), x, y)))
+    assert np.isfinite(float(prequential_evidence(BayesianLinearRegressor(), x, y)))
 
 
 def test_scaling_numbers_scales_their_density():
     x, y = some_rows(50), some_rows(50)[:, 0] + some_rows(50, seed=1)[:, 1]
-    one = prequential_evidence(BayesianLinearRegression(), x, y)
-    other = prequential_evidence(BayesianLinearRegression(), x, 8.0 * y)
+    one = prequential_evidence(BayesianLinearRegressor(), x, y)
+    other = prequential_evidence(BayesianLinearRegressor(), x, 8.0 * y)
     assert float(other) == pytest.approx(float(one) - 50 * np.log(8.0), rel=1e-9)
 
 
 def test_a_model_that_learns_has_more_evidence_than_a_constant():
     x = some_rows(200)
     y = 2.0 * x[:, 0] + some_rows(200, seed=1)[:, 0]
-    line = prequential_evidence(BayesianLinearRegression(), x, y)
-    flat = prequential_evidence(BayesianLinearRegression(np.inf), x, y)
+    line = prequential_evidence(BayesianLinearRegressor(), x, y)
+    flat = prequential_evidence(BayesianLinearRegressor(np.inf), x, y)
     assert line - flat > 100
-    exact = clone(BayesianLinearRegression()).fit(x, y).log_evidence_
+    exact = clone(BayesianLinearRegressor()).fit(x, y).log_evidence_
     assert abs(float(line) - float(exact)) < 30  # of one size, though of another question
 
 
@@ -279,9 +279,9 @@ def test_a_seed_gives_the_same_number_and_another_one_nearly():
     ("model", "y", "error", "words"),
     [
         (ClassFrequencies(), ["a"] * 8, ValueError, "at least two classes, got"),
-        (BayesianLinearRegression(), np.ones(8), ValueError, "numbers that differ"),
-        (BayesianLinearRegression(), [np.nan, *range(7)], ValueError, "y is nan in row 0"),
-        (BayesianLinearRegression(), [1e300, *range(7)], ValueError, "y"),
+        (BayesianLinearRegressor(), np.ones(8), ValueError, "numbers that differ"),
+        (BayesianLinearRegressor(), [np.nan, *range(7)], ValueError, "y is nan in row 0"),
+        (BayesianLinearRegressor(), [1e300, *range(7)], ValueError, "y"),
         (Ridge(), np.arange(8.0), TypeError, "cannot say how probable a row is"),
         (ClassFrequencies(0.0), [0, 1] * 4, ValueError, "concentration must be a positive number"),
     ],

@@ -9,12 +9,12 @@ from sklearn.pipeline import make_pipeline
 import posteriori
 from posteriori import Gamma, Model, Normal
 from posteriori.regression import (
-    BayesianLinearRegression,
-    LinearRegression,
-    LogLinearRegression,
-    PoissonRegression,
+    BayesianLinearRegressor,
+    LinearRegressor,
+    LogLinearRegressor,
+    PoissonRegressor,
     PolynomialBasis,
-    RobustRegression,
+    RobustRegressor,
 )
 from posteriori.selection import ModelSet, rank_models, select
 
@@ -26,7 +26,7 @@ def rows(n=40, seed=0):
 
 
 def polynomial(order):
-    return make_pipeline(PolynomialBasis(order), BayesianLinearRegression())
+    return make_pipeline(PolynomialBasis(order), BayesianLinearRegressor())
 
 
 def test_probabilities_are_normalised_evidences():
@@ -45,7 +45,7 @@ def test_probabilities_are_normalised_evidences():
 
 def test_accuracy_less_complexity_is_the_evidence_and_complexity_a_divergence():
     x, y = rows()
-    model = BayesianLinearRegression(2.0, noise_precision=25.0, fit_intercept=False)
+    model = BayesianLinearRegressor(2.0, noise_precision=25.0, fit_intercept=False)
     row = rank_models({"line": model}, x, y)["line"]
     posterior, prior = model.fit(x, y).posterior_, Normal(0.0, variance=0.5)
     belief = Normal(posterior.mean[0], variance=posterior.cov[0, 0])
@@ -56,11 +56,11 @@ def test_accuracy_less_complexity_is_the_evidence_and_complexity_a_divergence():
 def test_prior_sensitivity_is_the_largest_move_of_the_evidence():
     x, y = rows()
     row = rank_models(
-        {"m": BayesianLinearRegression(1.0, noise_precision=9.0, fit_intercept=False)}, x, y
+        {"m": BayesianLinearRegressor(1.0, noise_precision=9.0, fit_intercept=False)}, x, y
     )["m"]
     moved = [
         float(
-            BayesianLinearRegression(1.0 / s**2, noise_precision=9.0, fit_intercept=False)
+            BayesianLinearRegressor(1.0 / s**2, noise_precision=9.0, fit_intercept=False)
             .fit(x, y)
             .log_evidence_
         )
@@ -127,8 +127,8 @@ def test_rows_without_targets_are_not_held_out():
     x, y = rows()
     gapped = np.where(np.arange(len(y)) < 5, np.nan, y)
     models = {
-        "closed": BayesianLinearRegression(missing="drop"),
-        "folds": BayesianLinearRegression(hyperparameters="type-II", missing="drop"),
+        "closed": BayesianLinearRegressor(missing="drop"),
+        "folds": BayesianLinearRegressor(hyperparameters="type-II", missing="drop"),
     }
     table, short = rank_models(models, x, gapped), rank_models(models, x[5:], y[5:])
     for name in models:
@@ -147,16 +147,14 @@ def test_posteriors_of_different_data_are_refused():
 def test_counts_as_probabilities_and_as_densities_are_apart():
     x, _ = rows()
     y = np.random.default_rng(1).poisson(4.0, size=len(x)).astype(float)
-    table = rank_models(
-        {"poisson": PoissonRegression(), "normal": BayesianLinearRegression()}, x, y
-    )
+    table = rank_models({"poisson": PoissonRegressor(), "normal": BayesianLinearRegressor()}, x, y)
     assert table["poisson"].probability == table["normal"].probability == 1.0
     assert "poisson: probabilities of targets" in repr(table)
 
 
 def test_models_without_evidence_are_ranked_by_held_out_density():
     x, y = rows()
-    table = rank_models({"least squares": LinearRegression(), "cubic": polynomial(3)}, x, y)
+    table = rank_models({"least squares": LinearRegressor(), "cubic": polynomial(3)}, x, y)
     assert table.best == "cubic"
     assert np.isnan(table["least squares"].log_evidence)
     gap = table["least squares"].elpd - table["cubic"].elpd
@@ -165,13 +163,13 @@ def test_models_without_evidence_are_ranked_by_held_out_density():
 
 def test_a_flat_intercept_is_a_group_of_its_own():
     x, y = rows()
-    flat = BayesianLinearRegression(intercept_precision=0.0)
-    table = rank_models({"flat": flat, "proper": BayesianLinearRegression()}, x, y)
+    flat = BayesianLinearRegressor(intercept_precision=0.0)
+    table = rank_models({"flat": flat, "proper": BayesianLinearRegressor()}, x, y)
     assert table["flat"].probability == table["proper"].probability == 1.0
     assert "only the held-out density compares" in repr(table)
 
 
-@pytest.mark.parametrize("family", [BayesianLinearRegression, LogLinearRegression])
+@pytest.mark.parametrize("family", [BayesianLinearRegressor, LogLinearRegressor])
 def test_a_flat_prior_leaves_the_evidence_blank_and_says_why(family):
     x, y = rows()
     models = {"flat": family(0.0), "proper": family()}
@@ -192,7 +190,7 @@ def test_a_flat_prior_leaves_the_evidence_blank_and_says_why(family):
 def test_a_model_that_fails_does_not_stop_the_others():
     x, y = rows()
     table = rank_models(
-        {"counts": PoissonRegression(), "point": Lasso(), "line": polynomial(1)}, x, y
+        {"counts": PoissonRegressor(), "point": Lasso(), "line": polynomial(1)}, x, y
     )
     assert table.best == "line"
     assert "counts >= 0" in table["counts"].failure
@@ -203,7 +201,7 @@ def test_a_model_that_fails_does_not_stop_the_others():
 def test_nothing_but_failures_has_no_best():
     x, y = rows()
     with pytest.raises(ValueError, match="no model could be fitted; counts"):
-        _ = rank_models({"counts": PoissonRegression()}, x, y).best
+        _ = rank_models({"counts": PoissonRegressor()}, x, y).best
 
 
 def test_ctrl_c_returns_what_is_done():
@@ -247,7 +245,7 @@ def test_polars_in():
     pl = pytest.importorskip("polars")
     x, y = rows()
     frame, series = pl.DataFrame(x, schema=["x"]), pl.Series(y)
-    models = {"cubic": polynomial(3), "folds": BayesianLinearRegression(hyperparameters="type-II")}
+    models = {"cubic": polynomial(3), "folds": BayesianLinearRegressor(hyperparameters="type-II")}
     found, expected = rank_models(models, frame, series), rank_models(models, x, y)
     for name in models:
         assert found[name].log_evidence == pytest.approx(expected[name].log_evidence)
@@ -257,7 +255,7 @@ def test_polars_in():
 def test_frames_in_and_out():
     x, y = rows()
     frame = pd.DataFrame(x, columns=["x"])
-    models = {"line": polynomial(1), "robust": RobustRegression()}
+    models = {"line": polynomial(1), "robust": RobustRegressor()}
     table = rank_models(models, frame, pd.Series(y)).to_frame()
     assert table.index.name == "model"
     assert set(table.index) == {"line", "robust"}

@@ -88,10 +88,10 @@ class CommitteeRegressor(_Committee, MeanOfModels):
     Examples
     --------
     >>> import numpy as np
-    >>> from posteriori.regression import BayesianLinearRegression, RobustRegression
+    >>> from posteriori.regression import BayesianLinearRegressor, RobustRegressor
     >>> x = np.linspace(-1, 1, 20)[:, None]
-    >>> line = ("line", BayesianLinearRegression())
-    >>> both = CommitteeRegressor([line, ("robust", RobustRegression())]).fit(x, 2.0 * x[:, 0])
+    >>> line = ("line", BayesianLinearRegressor())
+    >>> both = CommitteeRegressor([line, ("robust", RobustRegressor())]).fit(x, 2.0 * x[:, 0])
     >>> both.predict([[0.5]]).round(1)
     array([1.])
     """

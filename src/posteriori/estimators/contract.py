@@ -279,8 +279,8 @@ def offers(model: object, capability: type[_Capability]) -> TypeGuard[_Capabilit
 
     Examples
     --------
-    >>> from posteriori.regression import BayesianLinearRegression
-    >>> model = BayesianLinearRegression()
+    >>> from posteriori.regression import BayesianLinearRegressor
+    >>> model = BayesianLinearRegressor()
     >>> offers(model, PredictsDistributions), offers(model, HasEvidence)  # not fitted yet
     (True, False)
     """
@@ -301,8 +301,8 @@ def missing_evidence(model: Any) -> str:
 
     Examples
     --------
-    >>> from posteriori.regression import BayesianLinearRegression
-    >>> flat = BayesianLinearRegression(prior_precision=0.0)
+    >>> from posteriori.regression import BayesianLinearRegressor
+    >>> flat = BayesianLinearRegressor(prior_precision=0.0)
     >>> missing_evidence(flat.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])).split(" (")[0]
     'log_evidence_ does not exist under an improper prior'
     """

@@ -170,7 +170,7 @@ class GaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimat
     the evidence is that of all. Costs O(N³) for N distinct inputs, and one matrix of N² numbers; less
     where chains, grids or few features are found, which ``account_`` says, and some ten times that for other
     than normal targets. Predicted counts level off beyond the largest count that was seen, as those of
-    :class:`~posteriori.regression.PoissonRegression`.
+    :class:`~posteriori.regression.PoissonRegressor`.
 
     Examples
     --------

@@ -8,22 +8,22 @@ from posteriori.regression.bases.basis import (
 )
 from posteriori.regression.bases.smooth_basis import SmoothBasis as SmoothBasis
 from posteriori.regression.bayesian.bayesian_regression import (
-    BayesianLinearRegression as BayesianLinearRegression,
+    BayesianLinearRegressor as BayesianLinearRegressor,
 )
 from posteriori.regression.generalized.count_regression import (
-    NegativeBinomialRegression as NegativeBinomialRegression,
-    PoissonRegression as PoissonRegression,
+    NegativeBinomialRegressor as NegativeBinomialRegressor,
+    PoissonRegressor as PoissonRegressor,
 )
-from posteriori.regression.generalized.hurdle import HurdleRegression as HurdleRegression
+from posteriori.regression.generalized.hurdle import HurdleRegressor as HurdleRegressor
 from posteriori.regression.generalized.ordinal import OrdinalRegression as OrdinalRegression
-from posteriori.regression.generalized.robust import RobustRegression as RobustRegression
+from posteriori.regression.generalized.robust import RobustRegressor as RobustRegressor
 from posteriori.regression.generalized.zero_inflated import (
-    ZeroInflatedRegression as ZeroInflatedRegression,
+    ZeroInflatedRegressor as ZeroInflatedRegressor,
 )
 from posteriori.regression.kernel_machines.kernel_basis import KernelBasis as KernelBasis
 from posteriori.regression.kernel_machines.kernel_ridge import KernelRidge as KernelRidge
 from posteriori.regression.kernel_machines.relevance_regressor import (
     RelevanceVectorRegressor as RelevanceVectorRegressor,
 )
-from posteriori.regression.linear import LinearRegression as LinearRegression
-from posteriori.regression.log_linear import LogLinearRegression as LogLinearRegression
+from posteriori.regression.linear import LinearRegressor as LinearRegressor
+from posteriori.regression.log_linear import LogLinearRegressor as LogLinearRegressor

@@ -31,10 +31,10 @@ from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.regression.dependence import describe_dependence
 
-__all__ = ["LinearRegression"]
+__all__ = ["LinearRegressor"]
 
 
-class LinearRegression(RegressorMixin, BaseEstimator):
+class LinearRegressor(RegressorMixin, BaseEstimator):
     """Least squares and ridge regression, of one or several targets.
 
     Parameters
@@ -68,7 +68,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> model = LinearRegression().fit(X, [1.0, 3.0, 5.0])
+    >>> model = LinearRegressor().fit(X, [1.0, 3.0, 5.0])
     >>> model.coef_, round(float(model.intercept_), 12)
     (array([2.]), 1.0)
     """
@@ -290,7 +290,7 @@ def _warn_of_dependence(
     warnings.warn(
         f"the data determine {solution.rank} of {d} weights: {account}; the shortest weights are "
         "returned. Leave columns out, use ridge=, or give the weights a prior "
-        "(BayesianLinearRegression).",
+        "(BayesianLinearRegressor).",
         np.exceptions.RankWarning,
         stacklevel=3,
     )

@@ -31,13 +31,13 @@ from posteriori.numerics.calculus.level_off import level_off
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
-from posteriori.regression.bayesian.bayesian_regression import BayesianLinearRegression
+from posteriori.regression.bayesian.bayesian_regression import BayesianLinearRegressor
 from posteriori.regression.bayesian.belief import Pull
 
-__all__ = ["LogLinearRegression"]
+__all__ = ["LogLinearRegressor"]
 
 
-class LogLinearRegression(ApproximatePosterior, RegressorMixin, BaseEstimator):
+class LogLinearRegressor(ApproximatePosterior, RegressorMixin, BaseEstimator):
     """Linear regression of ln y: effects multiply, and the noise is a percentage.
 
     Predictions are exponential up to the largest target T of the training rows; beyond they level off,
@@ -46,11 +46,11 @@ class LogLinearRegression(ApproximatePosterior, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     prior_precision, noise_precision, hyperparameters, fit_intercept, groups
-        As in :class:`BayesianLinearRegression`, of ln y.
+        As in :class:`BayesianLinearRegressor`, of ln y.
 
     Attributes
     ----------
-    model_ : BayesianLinearRegression
+    model_ : BayesianLinearRegressor
         The linear model of ln y.
     coef_, intercept_
         Posterior means: exp(coef) is the factor by which a unit of the column multiplies y.
@@ -64,7 +64,7 @@ class LogLinearRegression(ApproximatePosterior, RegressorMixin, BaseEstimator):
     >>> import numpy as np
     >>> x = np.arange(60.0) % 10
     >>> y = 3.0 * 2.0**x * (1.0 + 0.1 * np.cos(np.arange(60)))
-    >>> model = LogLinearRegression().fit(x[:, None], y)
+    >>> model = LogLinearRegressor().fit(x[:, None], y)
     >>> np.exp(model.coef_).round(1)  # doubles with every step
     array([2.])
     """
@@ -102,12 +102,12 @@ class LogLinearRegression(ApproximatePosterior, RegressorMixin, BaseEstimator):
         if not (rows.y > 0).all():
             wrong = float(rows.y[~(rows.y > 0)][0])
             raise ValueError(
-                f"LogLinearRegression needs positive targets, got {wrong:.6g}; a linear model takes "
+                f"LogLinearRegressor needs positive targets, got {wrong:.6g}; a linear model takes "
                 "any number"
             )
         logs = np.log(rows.y)
         parameters = self.get_params(deep=False) | {"groups": last_columns(rows.codes)}
-        model = BayesianLinearRegression(**parameters)
+        model = BayesianLinearRegressor(**parameters)
         self.model_ = model.fit(codes_last(rows.inputs), logs, sample_weight=rows.frequency)
         self.coef_, self.intercept_ = self.model_.coef_, self.model_.intercept_
         self.effective_parameters_ = self.model_.effective_parameters_
@@ -192,7 +192,7 @@ class LogLinearRegression(ApproximatePosterior, RegressorMixin, BaseEstimator):
         x, logs = self._inputs(X), np.log(np.asarray(y, dtype=np.float64))
         return self.model_.log_likelihood_draws(x, logs, size, rng) - logs
 
-    def with_prior_scaled(self, factor: float) -> LogLinearRegression:
+    def with_prior_scaled(self, factor: float) -> LogLinearRegressor:
         """Return an unfitted copy whose prior has standard deviations ``factor`` times as large."""
         check_is_fitted(self)
         scaled = self.model_.with_prior_scaled(factor).get_params(deep=False)

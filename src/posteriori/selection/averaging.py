@@ -89,12 +89,12 @@ class ModelAverage(_Average, MeanOfModels):
     Examples
     --------
     >>> import numpy as np
-    >>> from posteriori.regression import BayesianLinearRegression
+    >>> from posteriori.regression import BayesianLinearRegressor
     >>> x = np.linspace(-1, 1, 20)[:, None]
     >>> both = ModelAverage(
     ...     [
-    ...         ("line", BayesianLinearRegression()),
-    ...         ("level", BayesianLinearRegression(np.inf)),
+    ...         ("line", BayesianLinearRegressor()),
+    ...         ("level", BayesianLinearRegressor(np.inf)),
     ...     ]
     ... ).fit(x, 0.3 * x[:, 0] + np.cos(9.0 * x[:, 0]))
     >>> sorted(both.weights_)

@@ -105,12 +105,12 @@ def rank_models(
     Examples
     --------
     >>> import numpy as np
-    >>> from posteriori.regression import BayesianLinearRegression
+    >>> from posteriori.regression import BayesianLinearRegressor
     >>> x = np.linspace(-1, 1, 30)[:, None]
     >>> y = 2.0 * x[:, 0] + 0.3 * np.sin(40.0 * x[:, 0])
     >>> models = {
-    ...     "line": BayesianLinearRegression(),
-    ...     "constant": BayesianLinearRegression(prior_precision=np.inf),
+    ...     "line": BayesianLinearRegressor(),
+    ...     "constant": BayesianLinearRegressor(prior_precision=np.inf),
     ... }
     >>> table = rank_models(models, x, y)
     >>> table.best
@@ -163,11 +163,11 @@ def select(models: Mapping[str, Any], X: Any, y: Any, **options: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from posteriori.regression import BayesianLinearRegression
+    >>> from posteriori.regression import BayesianLinearRegressor
     >>> x = np.linspace(-1, 1, 30)[:, None]
-    >>> models = {"line": BayesianLinearRegression(), "free": BayesianLinearRegression(1e-4)}
+    >>> models = {"line": BayesianLinearRegressor(), "free": BayesianLinearRegressor(1e-4)}
     >>> select(models, x, 2.0 * x[:, 0] + np.cos(50 * x[:, 0]))
-    BayesianLinearRegression()
+    BayesianLinearRegressor()
     """
     best = rank_models(models, X, y, **{"sensitivity": False, **options}).best
     return fitted(models[best], X, y)

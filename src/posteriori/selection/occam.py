@@ -117,9 +117,9 @@ def evidence_curve(models: Mapping[Any, Any], X: Any, y: Any) -> EvidenceCurve:
     Examples
     --------
     >>> import numpy as np
-    >>> from posteriori.regression import BayesianLinearRegression
+    >>> from posteriori.regression import BayesianLinearRegressor
     >>> x = np.linspace(-1, 1, 20)
-    >>> line = BayesianLinearRegression()
+    >>> line = BayesianLinearRegressor()
     >>> evidence_curve({1: line}, x[:, None], x + 0.1 * np.cos(40 * x)).best
     1
     """

@@ -27,7 +27,7 @@ from posteriori.analysis.fitting.workers import (
     in_processes,
 )
 from posteriori.numerics.machine_code import kernel_cache
-from posteriori.regression import RobustRegression
+from posteriori.regression import RobustRegressor
 from posteriori.selection.candidates import candidates_for
 from posteriori.selection.cross_validation import split_rows
 
@@ -295,8 +295,8 @@ def test_warnings_are_kept_with_the_candidate(problem, monkeypatch):
         warnings.warn("so\nso", UserWarning, stacklevel=1)
         return honest(self, X, y)
 
-    honest = RobustRegression.fit
-    monkeypatch.setattr(RobustRegression, "fit", complain)
+    honest = RobustRegressor.fit
+    monkeypatch.setattr(RobustRegressor, "fit", complain)
     candidates = candidates_for("regression", ["constant", "robust linear"])
     outcomes, _ = run_candidates(candidates, problem)
     assert {outcome.name: outcome.warnings for outcome in outcomes} == {

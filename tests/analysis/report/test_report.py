@@ -210,12 +210,12 @@ def test_everything_from_the_data_is_text(strange: Analysis, title: str) -> None
 
 
 def test_a_failed_candidate_is_listed_with_its_reason(monkeypatch) -> None:
-    from posteriori.regression import RobustRegression
+    from posteriori.regression import RobustRegressor
 
     def fail(*_: object) -> None:
         raise RuntimeError("<b>no</b> luck")
 
-    monkeypatch.setattr(RobustRegression, "fit", fail)
+    monkeypatch.setattr(RobustRegressor, "fit", fail)
     names = ["constant", "robust linear"]
     result = compare(mixed_table()[["x", "y"]], "y", models=names, folds=2, jobs=1)
     page = Page(result.html())

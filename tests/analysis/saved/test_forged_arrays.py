@@ -64,7 +64,7 @@ def every_kind() -> Iterator[Any]:
 
 def records_in(tree: Any, name: str) -> Iterator[dict[str, Any]]:
     """Yield the records of a class in a tree."""
-    if isinstance(tree, dict) and str(tree.get("record")).endswith(f":{name}"):
+    if isinstance(tree, dict) and tree.get("record") == name:
         yield tree
     for item in tree.values() if isinstance(tree, dict) else tree:
         if isinstance(item, (list, dict)):

@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 from posteriori.analysis import load_model, save_model
 from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.saved.object_tree import from_tree, to_tree
-from posteriori.analysis.saved.saved_classes import CLASSES
+from posteriori.analysis.saved.saved_classes import CLASSES, EARLIER_NAMES
 from posteriori.selection.candidates import CANDIDATES
 from tests.analysis.densities.described_tables import density_of
 from tests.analysis.forecasts.dated_tables import saved_forecasts
@@ -202,7 +202,7 @@ def require_cheap_refusal(path: Path, match: str = ".") -> None:
         "posteriori.cli:main",
         "posteriori.cli.running_tasks:Places",
         "posteriori.numerics.record_files:write_whole",
-        "posteriori.regression.bayesian.bayesian_regression:BayesianLinearRegression.fit",
+        "posteriori.regression.bayesian.bayesian_regression:BayesianLinearRegressor.fit",
         "posteriori.regression.bayesian.bayesian_regression:np",
         "posteriori:no_such_thing",
         "sklearn.svm:SVC",
@@ -220,7 +220,7 @@ def test_only_the_classes_of_the_table_come_back(mark: str, name: Any, tmp_path:
 
 
 def test_constructors_are_not_called(tmp_path: Path) -> None:
-    name = "posteriori.regression.bayesian.bayesian_regression:BayesianLinearRegression"
+    name = "posteriori.regression.bayesian.bayesian_regression:BayesianLinearRegressor"
     forge(tmp_path / "m.po", {"record": name, "fields": []}, b"")
     require_cheap_refusal(tmp_path / "m.po", "is no record")
     forge(
@@ -233,7 +233,7 @@ def test_constructors_are_not_called(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["__class__", "__dict__", "fit", "predict", "log_evidence_"])
 def test_attributes_do_not_stand_in_for_methods(name: str, tmp_path: Path) -> None:
-    cls = "posteriori.regression.bayesian.bayesian_regression:BayesianLinearRegression"
+    cls = "posteriori.regression.bayesian.bayesian_regression:BayesianLinearRegressor"
     forge(tmp_path / "m.po", {"object": cls, "state": {name: 1}}, b"")
     require_cheap_refusal(tmp_path / "m.po", "is no attribute that files may set")
 
@@ -418,6 +418,13 @@ def test_changed_weights_give_other_answers(
 # -- trees ---------------------------------------------------------------------------------------
 
 
+def test_classes_of_files_are_told_apart_by_their_names() -> None:
+    names = [name for names in CLASSES.values() for name in names]
+    assert len(names) == len(set(names))
+    assert set(EARLIER_NAMES.values()) <= set(names)
+    assert not set(EARLIER_NAMES) & set(names)
+
+
 @pytest.mark.slow  # that no class is missing is seen where models are saved
 def test_all_classes_of_the_table_are_used(tmp_path: Path) -> None:
     found: set[str] = set()
@@ -449,12 +456,10 @@ def test_all_classes_of_the_table_are_used(tmp_path: Path) -> None:
     ):
         save_model(kept, tmp_path / "m.po")
         collect(content_of(tmp_path / "m.po")[0])
-    known = {f"{module}:{name}" for module, names in CLASSES.items() for name in names}
-    single = {name for name in known if name.startswith("posteriori.tree.decision_tree:")}
-    whole = {  # processes too large to be computed when they are read; test_process_files.py saves one
-        "posteriori.inference.processes.dense_process:DenseProcess",
-        "posteriori.inference.processes.gram_factor:GramFactor",
-    }
+    known = {name for names in CLASSES.values() for name in names}
+    single = set(CLASSES["posteriori.tree.decision_tree"])
+    # processes too large to be computed when they are read; test_process_files.py saves one
+    whole = {"DenseProcess", "GramFactor"}
     assert found == known - single - whole  # those are no candidates; test_tree_files.py saves them
 
 

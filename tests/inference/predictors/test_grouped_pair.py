@@ -10,7 +10,7 @@ from posteriori.inference.predictors.mode_finding import find_mode, laplace_evid
 from posteriori.inference.predictors.pairs.grouped_pair import GroupedPair
 from posteriori.inference.predictors.pairs.paired_weights import PairLayout
 from posteriori.inference.predictors.weight_belief import evidence_at
-from posteriori.regression import ZeroInflatedRegression
+from posteriori.regression import ZeroInflatedRegressor
 
 N, D, SIZES = 120, 2, (3, 6)
 PAIRS = PairLayout(EffectLayout(D, SIZES))
@@ -29,7 +29,7 @@ def density(spreads=(0.5, 0.7, 0.4, 0.9), seed=0):
     precision = np.ones(PAIRS.size)
     for block, spread in zip(PAIRS.blocks, spreads, strict=True):
         precision[block] = spread**-2.0
-    likelihood = ZeroInflatedRegression()._row_curves(y)
+    likelihood = ZeroInflatedRegressor()._row_curves(y)
     times = np.random.default_rng(5).integers(1, 3, N) * 1.0
     return GroupedPair(rows, PAIRS, likelihood, precision, np.zeros(PAIRS.size), times)
 

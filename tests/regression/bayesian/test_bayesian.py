@@ -11,7 +11,7 @@ from posteriori.distributions import (
     StudentT,
     VectorNormalInverseGamma,
 )
-from posteriori.regression import BayesianLinearRegression, LinearRegression
+from posteriori.regression import BayesianLinearRegressor, LinearRegressor
 from tests.regression.oracles import prior_predictive, problem
 
 pytestmark = pytest.mark.blas
@@ -27,7 +27,7 @@ def with_ones(X):
 def test_posterior_with_known_noise(precision):
     X, y, rng = problem()
     mean, v = np.array([1.0, -2.0, 0.5]), rng.uniform(0.5, 2.0, size=12)
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         precision, prior_mean=mean, noise_precision=3.0, fit_intercept=False
     ).fit(X, y, noise_variance=v)
     prior = precision if np.ndim(precision) == 2 else np.diag(np.broadcast_to(precision, 3))
@@ -55,7 +55,7 @@ def dense_prediction(X, y, new, precision, kappa, level, variance, new_variance)
 def test_predictions_with_known_noise_against_the_dense_joint():
     X, y, rng = problem()
     new, v, new_v = rng.normal(size=(4, 3)), rng.uniform(0.5, 2, 12), rng.uniform(0.5, 2, 4)
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         0.6, noise_precision=2.0, intercept_mean=0.4, intercept_precision=0.8
     ).fit(X, y, noise_variance=v)
     mean, cov, _ = dense_prediction(X, y, new, 0.3, 0.4, 0.4, v, new_v)
@@ -76,7 +76,7 @@ def test_predictions_with_known_noise_against_the_dense_joint():
 def test_predictions_with_integrated_noise_against_the_dense_joint():
     X, y, rng = problem()
     new, one, four = rng.normal(size=(4, 3)), np.ones(12), np.ones(4)
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         0.6, intercept_mean=0.4, intercept_precision=0.8, noise_shape=1.5, noise_scale=0.7
     ).fit(X, y)
     mean, cov, old = dense_prediction(X, y, new, 0.6, 0.8, 0.4, one, four)
@@ -99,7 +99,7 @@ def test_predictions_with_integrated_noise_against_the_dense_joint():
 def test_posterior_of_weights_intercept_and_noise():
     """The prior at the column means, in terms of (w, b), has precision Λ + κ(x̄, 1)(x̄, 1)ᵀ."""
     X, y, _ = problem()
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         0.6, intercept_mean=0.4, intercept_precision=0.8, noise_shape=1.5, noise_scale=0.7
     ).fit(X, y)
     mark = np.append(X.mean(axis=0), 1.0)
@@ -119,7 +119,7 @@ def test_posterior_of_weights_intercept_and_noise():
 
 def test_posterior_with_intercept_and_known_noise():
     X, y, _ = problem()
-    model = BayesianLinearRegression(0.6, noise_precision=2.0, intercept_precision=0.0).fit(X, y)
+    model = BayesianLinearRegressor(0.6, noise_precision=2.0, intercept_precision=0.0).fit(X, y)
     design = with_ones(X)
     A = np.diag([0.6, 0.6, 0.6, 0.0]) + 2.0 * design.T @ design
     np.testing.assert_allclose(model.posterior_.cov, np.linalg.inv(A), rtol=1e-8)
@@ -132,7 +132,7 @@ def test_posterior_with_intercept_and_known_noise():
 def test_equivalent_kernel_smooths_the_targets(hyperparameters):
     X, y, rng = problem(n=20)
     v, new = rng.uniform(0.5, 2.0, size=20), rng.normal(size=(5, 3))
-    model = BayesianLinearRegression(hyperparameters=hyperparameters)
+    model = BayesianLinearRegressor(hyperparameters=hyperparameters)
     model.fit(X, y, noise_variance=v)
     kernel = model.equivalent_kernel(new, X, noise_variance=v)
     assert kernel.shape == (5, 20)
@@ -141,7 +141,7 @@ def test_equivalent_kernel_smooths_the_targets(hyperparameters):
 
 def test_draws_have_the_moments_of_the_posterior():
     X, y, _ = problem()
-    model = BayesianLinearRegression().fit(X, y)
+    model = BayesianLinearRegressor().fit(X, y)
     draws = model.sample_weights(40_000, rng=1)
     marginal = model.posterior_.marginal_mean()
     error = marginal.std / np.sqrt(40_000)
@@ -155,7 +155,7 @@ def test_draws_have_the_moments_of_the_posterior():
 
 def test_the_same_seed_draws_the_same():
     X, y, _ = problem()
-    model = BayesianLinearRegression(hyperparameters="grid").fit(X, y)
+    model = BayesianLinearRegressor(hyperparameters="grid").fit(X, y)
     np.testing.assert_array_equal(model.sample_weights(5, rng=3), model.sample_weights(5, rng=3))
 
 
@@ -163,13 +163,13 @@ def test_the_same_seed_draws_the_same():
 def test_stream_equals_batch_equals_merge(hyperparameters):
     X, y, rng = problem(n=60)
     f, v = rng.integers(1, 4, size=60).astype(float), rng.uniform(0.5, 2.0, size=60)
-    batch = BayesianLinearRegression(hyperparameters=hyperparameters).fit(X, y, f, v)
-    stream = BayesianLinearRegression(hyperparameters=hyperparameters)
+    batch = BayesianLinearRegressor(hyperparameters=hyperparameters).fit(X, y, f, v)
+    stream = BayesianLinearRegressor(hyperparameters=hyperparameters)
     for rows in np.array_split(rng.permutation(60), 7):
         stream.partial_fit(X[rows], y[rows], f[rows], v[rows])
     one, two = np.arange(25), np.arange(25, 60)
     parts = [
-        BayesianLinearRegression(hyperparameters=hyperparameters).partial_fit(
+        BayesianLinearRegressor(hyperparameters=hyperparameters).partial_fit(
             X[rows], y[rows], f[rows], v[rows]
         )
         for rows in (one, two)
@@ -187,21 +187,21 @@ def test_stream_equals_batch_equals_merge(hyperparameters):
 
 def test_merging_leaves_both_models_as_they_were():
     X, y, _ = problem(n=20)
-    a = BayesianLinearRegression().fit(X[:10], y[:10])
-    b = BayesianLinearRegression().fit(X[10:], y[10:])
+    a = BayesianLinearRegressor().fit(X[:10], y[:10])
+    b = BayesianLinearRegressor().fit(X[10:], y[10:])
     before = a.coef_.copy()
     a.merge(b)
     np.testing.assert_array_equal(a.coef_, before)
     with pytest.raises(ValueError, match="3 and 2 columns"):
-        a.merge(BayesianLinearRegression().fit(X[:, :2], y))
+        a.merge(BayesianLinearRegressor().fit(X[:, :2], y))
 
 
 @pytest.mark.parametrize("hyperparameters", ["fixed", "type-II", "ard", "grid"])
 def test_frequencies_are_repeated_rows(hyperparameters):
     X, y, rng = problem(n=15)
     f = rng.integers(0, 4, size=15)
-    weighted = BayesianLinearRegression(hyperparameters=hyperparameters).fit(X, y, f)
-    repeated = BayesianLinearRegression(hyperparameters=hyperparameters)
+    weighted = BayesianLinearRegressor(hyperparameters=hyperparameters).fit(X, y, f)
+    repeated = BayesianLinearRegressor(hyperparameters=hyperparameters)
     repeated.fit(np.repeat(X, f, axis=0), np.repeat(y, f))
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8, atol=1e-12)
     assert float(weighted.log_evidence_) == pytest.approx(float(repeated.log_evidence_), rel=1e-10)
@@ -212,29 +212,29 @@ def test_missing_targets_say_nothing():
     gaps = y.copy()
     gaps[[2, 7, 11]] = np.nan
     seen = ~np.isnan(gaps)
-    model = BayesianLinearRegression(missing="drop").fit(X, gaps)
-    other = BayesianLinearRegression().fit(X[seen], y[seen])
+    model = BayesianLinearRegressor(missing="drop").fit(X, gaps)
+    other = BayesianLinearRegressor().fit(X[seen], y[seen])
     np.testing.assert_array_equal(model.coef_, other.coef_)
     assert model.log_evidence_ == other.log_evidence_
     with pytest.raises(ValueError, match=r"NaN in row 2.*missing='drop'"):
-        BayesianLinearRegression().fit(X, gaps)
+        BayesianLinearRegressor().fit(X, gaps)
     with pytest.raises(ValueError, match="no row is left"):
-        BayesianLinearRegression(missing="drop").fit(X, np.full(20, np.nan))
+        BayesianLinearRegressor(missing="drop").fit(X, np.full(20, np.nan))
 
 
 def test_limits_of_the_prior_precision():
     X, y, _ = problem()
-    least = LinearRegression(fit_intercept=False).fit(X, y)
-    flat = BayesianLinearRegression(0.0, noise_precision=2.0, fit_intercept=False).fit(X, y)
+    least = LinearRegressor(fit_intercept=False).fit(X, y)
+    flat = BayesianLinearRegressor(0.0, noise_precision=2.0, fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(flat.coef_, least.coef_, rtol=1e-11)
     np.testing.assert_allclose(flat.posterior_.cov, np.linalg.inv(2.0 * X.T @ X), rtol=1e-9)
     with pytest.raises(AttributeError, match="improper prior"):
         _ = flat.log_evidence_
     huge = 1e12
-    strong = BayesianLinearRegression(huge, noise_precision=2.0, fit_intercept=False).fit(X, y)
+    strong = BayesianLinearRegressor(huge, noise_precision=2.0, fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(strong.coef_, 2.0 / huge * X.T @ y, rtol=1e-9)
     np.testing.assert_allclose(strong.posterior_.cov, np.eye(3) / huge, rtol=1e-9, atol=1e-20)
-    fixed = BayesianLinearRegression(
+    fixed = BayesianLinearRegressor(
         np.inf, prior_mean=[1.0, 2.0, 3.0], noise_precision=2.0, fit_intercept=False
     ).fit(X, y)
     np.testing.assert_array_equal(fixed.coef_, [1.0, 2.0, 3.0])
@@ -244,10 +244,10 @@ def test_limits_of_the_prior_precision():
 
 def test_an_infinite_precision_fixes_one_weight():
     X, y, _ = problem()
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         [0.5, np.inf, 0.5], prior_mean=[0.0, 2.0, 0.0], noise_precision=2.0, fit_intercept=False
     ).fit(X, y)
-    other = BayesianLinearRegression(0.5, noise_precision=2.0, fit_intercept=False)
+    other = BayesianLinearRegressor(0.5, noise_precision=2.0, fit_intercept=False)
     other.fit(X[:, [0, 2]], y - 2.0 * X[:, 1])
     np.testing.assert_allclose(model.coef_[[0, 2]], other.coef_, rtol=1e-11)
     assert model.coef_[1] == 2.0
@@ -257,14 +257,14 @@ def test_an_infinite_precision_fixes_one_weight():
 @pytest.mark.parametrize("hyperparameters", ["fixed", "grid"])
 def test_effective_parameters_are_the_trace_of_the_smoother(hyperparameters):
     X, y, _ = problem(n=20)
-    model = BayesianLinearRegression(hyperparameters=hyperparameters, fit_intercept=False).fit(X, y)
+    model = BayesianLinearRegressor(hyperparameters=hyperparameters, fit_intercept=False).fit(X, y)
     trace = np.trace(model.equivalent_kernel(X, X))
     assert model.effective_parameters_ == pytest.approx(trace, rel=1e-10)
 
 
 def test_grid_predictions_are_mixtures():
     X, y, _ = problem(n=20)
-    model = BayesianLinearRegression(hyperparameters="grid").fit(X, y)
+    model = BayesianLinearRegressor(hyperparameters="grid").fit(X, y)
     each = model.predict_dist(X[:4])
     assert isinstance(each, Mixture) or type(each).__name__ == "UnivariateMixture"
     mean, std = model.predict(X[:4], return_std=True)
@@ -291,7 +291,7 @@ def test_predictive_intervals_are_calibrated(prior, worlds):
         w = rng.normal(size=2) * np.sqrt(variance)
         y = X @ w + rng.normal(size=8) * np.sqrt(variance)
         target = new[0] @ w + rng.normal() * np.sqrt(variance)
-        model = BayesianLinearRegression(1.0, fit_intercept=False, **known).fit(X, y)
+        model = BayesianLinearRegressor(1.0, fit_intercept=False, **known).fit(X, y)
         low, high = model.predict_dist(new).interval(0.8)
         hits += bool(low[0] <= target <= high[0])
     assert abs(hits / worlds - 0.8) < 5 * np.sqrt(0.8 * 0.2 / worlds)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posteriori.regression import BayesianLinearRegression, LogLinearRegression
+from posteriori.regression import BayesianLinearRegressor, LogLinearRegressor
 
 TABLES, FRESH = 500, 20
 
@@ -26,7 +26,7 @@ def draw(rng, n):
 @pytest.mark.parametrize("mass", [0.5, 0.9])
 def test_intervals_cover_as_promised(n, mass):
     rng = np.random.default_rng(n)
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         1.0, intercept_mean=1.0, intercept_precision=1.0, noise_scale=0.5, standardize=False
     )
     covered = []
@@ -50,7 +50,7 @@ def test_learned_scales_cover_as_promised_with_25_rows(columns, strength):
         weights = strength * rng.gamma(1.0) * rng.normal(size=columns) / np.sqrt(columns)
         y = 3.0 + X @ weights + rng.normal(size=33)
         for how, shares in covered.items():
-            model = BayesianLinearRegression(hyperparameters=how).fit(X[:25], y[:25])
+            model = BayesianLinearRegressor(hyperparameters=how).fit(X[:25], y[:25])
             below = model.predict_dist(X[25:]).cdf(y[25:])
             shares.append(np.mean((below > 0.05) & (below < 0.95)))
     means = {how: np.mean(shares) for how, shares in covered.items()}
@@ -70,7 +70,7 @@ def test_sparse_models_of_25_rows_are_more_honest_than_relevance(columns):
         X = rng.normal(size=(41, columns))
         y = 3.0 + X[:, :2] @ (2.0 * rng.normal(size=2)) + rng.normal(size=41)
         for how in covered:
-            made = BayesianLinearRegression(hyperparameters=how).fit(X[:25], y[:25])
+            made = BayesianLinearRegressor(hyperparameters=how).fit(X[:25], y[:25])
             below = made.predict_dist(X[25:]).cdf(y[25:])
             covered[how].append(np.mean((below > 0.05) & (below < 0.95)))
             density[how].append(np.mean(made.predict_dist(X[25:]).log_prob(y[25:])))
@@ -83,7 +83,7 @@ def test_sparse_models_of_25_rows_are_more_honest_than_relevance(columns):
 def test_expected_positive_targets_are_what_comes_on_average():
     """With noise of known size E[y | data] is exact: over tables from the prior errors average out."""
     rng = np.random.default_rng(0)
-    model = LogLinearRegression(4.0, noise_precision=4.0, fit_intercept=False)
+    model = LogLinearRegressor(4.0, noise_precision=4.0, fit_intercept=False)
     errors = []
     for _ in range(TABLES):
         X, fresh = rng.normal(size=(6, 2)), rng.normal(size=(FRESH, 2))

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, optimize, special, stats
 
 from posteriori.numerics import ConvergenceWarning
-from posteriori.regression import BayesianLinearRegression
+from posteriori.regression import BayesianLinearRegressor
 from tests.regression.oracles import known_noise_log_evidence, prior_predictive, problem
 
 
@@ -29,7 +29,7 @@ def sparse_problem(n=40, d=8, seed=4):
 @pytest.mark.parametrize("standardize", [True, False])
 def test_type_two_is_a_stationary_point_of_the_dense_evidence(standardize):
     X, y, _ = problem(n=25)
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         hyperparameters="type-II", standardize=standardize, fit_intercept=False
     ).fit(X, y)
     scale = np.mean(X**2, axis=0) if standardize else np.ones(3)
@@ -49,7 +49,7 @@ def test_type_two_is_a_stationary_point_of_the_dense_evidence(standardize):
 @pytest.mark.topic("000/F7")
 def test_type_two_is_a_fixed_point_of_mackays_updates():
     X, y, _ = problem(n=25)
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         hyperparameters="type-II", standardize=False, fit_intercept=False
     ).fit(X, y)
     alpha, beta = model.prior_precision_, model.noise_precision_
@@ -63,8 +63,8 @@ def test_type_two_is_a_fixed_point_of_mackays_updates():
 
 def test_both_solvers_agree():
     X, y, _ = problem(n=25)
-    newton = BayesianLinearRegression(hyperparameters="type-II").fit(X, y)
-    fixed = BayesianLinearRegression(hyperparameters="type-II", solver="fixed-point").fit(X, y)
+    newton = BayesianLinearRegressor(hyperparameters="type-II").fit(X, y)
+    fixed = BayesianLinearRegressor(hyperparameters="type-II", solver="fixed-point").fit(X, y)
     assert fixed.prior_precision_ == pytest.approx(newton.prior_precision_, rel=1e-8)
     np.testing.assert_allclose(fixed.coef_, newton.coef_, rtol=1e-9)
 
@@ -74,13 +74,13 @@ def test_type_two_with_an_intercept(intercept_precision):
     """The best noise is n/q with one row less for a flat intercept: compare with a fixed prior."""
     X, y, _ = problem(n=25)
     settings = {"intercept_precision": intercept_precision}
-    model = BayesianLinearRegression(hyperparameters="type-II", standardize=False, **settings)
+    model = BayesianLinearRegressor(hyperparameters="type-II", standardize=False, **settings)
     model.fit(X, y)
 
     def height(logs):
         alpha, beta = np.exp(logs)
         kappa = beta if intercept_precision is None else intercept_precision * beta
-        fixed = BayesianLinearRegression(alpha, noise_precision=beta, intercept_precision=kappa)
+        fixed = BayesianLinearRegressor(alpha, noise_precision=beta, intercept_precision=kappa)
         return float(fixed.fit(X, y).log_evidence_)
 
     at = np.log([model.prior_precision_, model.noise_precision_])
@@ -91,7 +91,7 @@ def test_type_two_with_an_intercept(intercept_precision):
 def test_no_signal_puts_all_weights_at_the_prior_mean():
     X = np.array([[1.0], [1.0], [-1.0], [-1.0]])
     y = np.array([1.0, -1.0, 1.0, -1.0])  # orthogonal to the column
-    model = BayesianLinearRegression(hyperparameters="type-II", fit_intercept=False).fit(X, y)
+    model = BayesianLinearRegressor(hyperparameters="type-II", fit_intercept=False).fit(X, y)
     assert np.isinf(model.prior_precision_)
     np.testing.assert_array_equal(model.coef_, [0.0])
     assert model.noise_precision_ == pytest.approx(1.0)
@@ -104,9 +104,7 @@ def test_no_signal_puts_all_weights_at_the_prior_mean():
 def test_a_perfect_fit_is_said_to_have_no_best_noise(hyperparameters):
     X, _, _ = problem(n=25)
     with pytest.warns(ConvergenceWarning, match="fit the targets perfectly"):
-        model = BayesianLinearRegression(hyperparameters=hyperparameters).fit(
-            X, X @ [1.0, 2.0, 3.0]
-        )
+        model = BayesianLinearRegressor(hyperparameters=hyperparameters).fit(X, X @ [1.0, 2.0, 3.0])
     np.testing.assert_allclose(model.coef_, [1.0, 2.0, 3.0], rtol=1e-6)
 
 
@@ -114,7 +112,7 @@ def test_a_perfect_fit_is_said_to_have_no_best_noise(hyperparameters):
 def test_targets_without_spread_are_refused(hyperparameters):
     X, _, _ = problem(n=25)
     with pytest.raises(ValueError, match="no spread"):
-        BayesianLinearRegression(hyperparameters=hyperparameters).fit(X, np.full(25, 3.0))
+        BayesianLinearRegressor(hyperparameters=hyperparameters).fit(X, np.full(25, 3.0))
 
 
 # -- relevance -------------------------------------------------------------------------------
@@ -123,7 +121,7 @@ def test_targets_without_spread_are_refused(hyperparameters):
 @pytest.mark.parametrize("seed", [4, 5, 6])
 def test_relevances_satisfy_the_optimality_conditions_of_the_dense_evidence(seed):
     X, y = sparse_problem(seed=seed)
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         hyperparameters="ard", standardize=False, fit_intercept=False
     ).fit(X, y)
     variances, noise = 1.0 / model.prior_precision_, 1.0 / model.noise_precision_
@@ -149,9 +147,9 @@ def test_relevances_satisfy_the_optimality_conditions_of_the_dense_evidence(seed
 
 def test_relevance_posterior_is_that_of_a_fixed_diagonal_prior():
     X, y = sparse_problem()
-    model = BayesianLinearRegression(hyperparameters="ard", standardize=False).fit(X, y)
+    model = BayesianLinearRegressor(hyperparameters="ard", standardize=False).fit(X, y)
     beta = model.noise_precision_
-    fixed = BayesianLinearRegression(
+    fixed = BayesianLinearRegressor(
         model.prior_precision_, noise_precision=beta, intercept_precision=beta
     ).fit(X, y)
     np.testing.assert_allclose(model.coef_, fixed.coef_, rtol=1e-9, atol=1e-14)
@@ -162,7 +160,7 @@ def test_relevance_posterior_is_that_of_a_fixed_diagonal_prior():
     assert model.effective_parameters_ == pytest.approx(fixed.effective_parameters_, rel=1e-9)
     assert (
         model.log_evidence_
-        > BayesianLinearRegression(hyperparameters="type-II", standardize=False)
+        > BayesianLinearRegressor(hyperparameters="type-II", standardize=False)
         .fit(X, y)
         .log_evidence_
     )
@@ -171,7 +169,7 @@ def test_relevance_posterior_is_that_of_a_fixed_diagonal_prior():
 def test_relevance_beats_random_starts_or_equals_them_up_to_local_maxima():
     """No coordinate step from the answer gains: a sweep of dense line searches finds nothing."""
     X, y = sparse_problem(seed=9)
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         hyperparameters="ard", standardize=False, fit_intercept=False
     ).fit(X, y)
     beta = model.noise_precision_
@@ -194,7 +192,7 @@ def test_relevance_beats_random_starts_or_equals_them_up_to_local_maxima():
 def test_grid_evidence_against_two_dimensional_quadrature_of_the_dense_evidence():
     X, y, _ = problem(n=10, d=2)
     a, b, c, d = 1.5, 0.8, 2.0, 1.2
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         hyperparameters="grid",
         standardize=False,
         fit_intercept=False,
@@ -229,12 +227,12 @@ def test_grid_evidence_against_two_dimensional_quadrature_of_the_dense_evidence(
 def test_grid_evidence_integrates_the_fixed_evidences():
     """∫ p(y|λ) p(λ) dλ by adaptive quadrature, each p(y|λ) from the fixed model."""
     X, y, _ = problem(n=15)
-    model = BayesianLinearRegression(hyperparameters="grid").fit(X, y)
+    model = BayesianLinearRegressor(hyperparameters="grid").fit(X, y)
     rate = 0.005 * y.var()  # both gammas have shape 1: p(λ) = 1/(1 + λ)²
 
     def joint(t):
         ratio = np.exp(t)
-        fixed = BayesianLinearRegression(
+        fixed = BayesianLinearRegressor(
             ratio * X.var(axis=0), noise_shape=2.0, noise_scale=rate * (1.0 + ratio)
         ).fit(X, y)
         return np.exp(float(fixed.log_evidence_) - best) * ratio / (1.0 + ratio) ** 2
@@ -251,12 +249,12 @@ def test_grid_is_converged_for_many_columns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 120))
     y = X @ rng.normal(size=120) + rng.normal(size=400)
-    model = BayesianLinearRegression(hyperparameters="grid").fit(X, y)
+    model = BayesianLinearRegressor(hyperparameters="grid").fit(X, y)
     before = float(model.log_evidence_)
     density = hyper_grid._DENSITY
     try:
         hyper_grid._DENSITY = 2.7 * density
-        after = float(BayesianLinearRegression(hyperparameters="grid").fit(X, y).log_evidence_)
+        after = float(BayesianLinearRegressor(hyperparameters="grid").fit(X, y).log_evidence_)
     finally:
         hyper_grid._DENSITY = density
     assert before == pytest.approx(after, abs=1e-9)
@@ -275,8 +273,8 @@ def test_the_level_beside_integrated_scales_is_uniform(how):
     """∫ p(y | c) dc / 4s over ȳ ± 2s, each p(y | c) from a model without an intercept of y − c."""
     X, y, _ = problem(n=15)
     noise = {"noise_shape": 0.25, "noise_scale": 0.25 * 0.005 * y.var()}
-    model = BayesianLinearRegression(hyperparameters=how).fit(X, y)
-    bare = BayesianLinearRegression(hyperparameters=how, fit_intercept=False, **noise)
+    model = BayesianLinearRegressor(hyperparameters=how).fit(X, y)
+    bare = BayesianLinearRegressor(hyperparameters=how, fit_intercept=False, **noise)
     centred, best = X - X.mean(axis=0), float(model.log_evidence_)
 
     def given(c):
@@ -291,7 +289,7 @@ def test_the_level_beside_integrated_scales_is_uniform(how):
 def test_a_level_that_is_stated_is_taken():
     X, y, _ = problem(n=15)
     stated = [
-        BayesianLinearRegression(hyperparameters="learned", intercept_mean=mean).fit(X, y)
+        BayesianLinearRegressor(hyperparameters="learned", intercept_mean=mean).fit(X, y)
         for mean in (y.mean(), y.mean() + 5.0)
     ]
     assert stated[1].predict(X).mean() > stated[0].predict(X).mean() == pytest.approx(y.mean())
@@ -300,13 +298,13 @@ def test_a_level_that_is_stated_is_taken():
 def test_learned_evidence_integrates_the_fixed_evidences_under_a_half_cauchy_scale():
     """∫ p(y|s) p(s) ds with s = λ^(−½), each p(y|λ) from the fixed model."""
     X, y, _ = problem(n=15)
-    model = BayesianLinearRegression(hyperparameters="learned").fit(X, y)
+    model = BayesianLinearRegressor(hyperparameters="learned").fit(X, y)
     assert model.log_evidence_.kind == "exact"
     best, width = float(model.log_evidence_) - uniform_level(y), X.shape[1] ** -0.5
     rest = {"noise_shape": 0.25, "noise_scale": 0.25 * 0.005 * y.var(), "intercept_precision": 0.0}
 
     def fixed(scale):
-        return BayesianLinearRegression(X.var(axis=0) / scale**2, **rest).fit(X, y)
+        return BayesianLinearRegressor(X.var(axis=0) / scale**2, **rest).fit(X, y)
 
     def joint(t):
         density = stats.halfcauchy.pdf(np.exp(t), scale=width)
@@ -328,8 +326,8 @@ def test_learned_evidence_integrates_the_fixed_evidences_under_a_half_cauchy_sca
 @pytest.mark.parametrize("rows", [100, 101])
 def test_learned_scales_are_chosen_from_a_hundred_and_one_rows_on(rows):
     X, y, _ = problem(n=rows)
-    learned = BayesianLinearRegression(hyperparameters="learned").fit(X, y)
-    chosen = BayesianLinearRegression(hyperparameters="type-II").fit(X, y)
+    learned = BayesianLinearRegressor(hyperparameters="learned").fit(X, y)
+    chosen = BayesianLinearRegressor(hyperparameters="type-II").fit(X, y)
     assert (learned.log_evidence_.kind == "type-II") == (rows > 100)
     if rows > 100:
         assert float(learned.log_evidence_) == float(chosen.log_evidence_)
@@ -344,10 +342,10 @@ def test_learned_scales_are_chosen_from_a_hundred_and_one_rows_on(rows):
 
 def test_learned_scales_of_streams_follow_the_rows():
     X, y, _ = problem(n=160)
-    model = BayesianLinearRegression(hyperparameters="learned").partial_fit(X[:60], y[:60])
+    model = BayesianLinearRegressor(hyperparameters="learned").partial_fit(X[:60], y[:60])
     assert model.log_evidence_.kind == "exact"
     model.partial_fit(X[60:], y[60:])
-    whole = BayesianLinearRegression(hyperparameters="learned").fit(X, y)
+    whole = BayesianLinearRegressor(hyperparameters="learned").fit(X, y)
     assert float(model.log_evidence_) == pytest.approx(float(whole.log_evidence_), rel=1e-10)
 
 
@@ -355,7 +353,7 @@ def test_learned_scales_of_streams_follow_the_rows():
 def test_few_columns_are_an_average_over_sets_that_join_one_by_one(settings):
     """Each set by a model of its own; the next column is the one that leaves least squares least."""
     X, y = sparse_problem(n=30, d=5)
-    sparse = BayesianLinearRegression(hyperparameters="sparse", **settings).fit(X, y)
+    sparse = BayesianLinearRegressor(hyperparameters="sparse", **settings).fit(X, y)
     base = y.mean() if sparse.fit_intercept else 0.0
     z = X - X.mean(axis=0) if sparse.fit_intercept else X
     chosen, logs, members = (), [], []
@@ -365,7 +363,7 @@ def test_few_columns_are_an_average_over_sets_that_join_one_by_one(settings):
             alone |= {"noise_shape": 0.25, "noise_scale": 0.00125 * np.mean((y - base) ** 2)}
             alone |= {} if settings else {"intercept_precision": 0.0}
         columns = list(chosen) or [0]
-        model = BayesianLinearRegression(**alone, **settings).fit(X[:, columns], y)
+        model = BayesianLinearRegressor(**alone, **settings).fit(X[:, columns], y)
         level = uniform_level(y) if not k and not settings else 0.0
         logs.append(float(model.log_evidence_) + level - np.log(6.0 * special.comb(5, k)))
         members.append(model.predict_dist(X[:4, columns]).cdf(y[:4]))
@@ -387,16 +385,16 @@ def test_few_columns_are_an_average_over_sets_that_join_one_by_one(settings):
 def test_equal_columns_join_once_and_few_rows_see_few():
     X, y = sparse_problem(n=12, d=8)
     twice = np.column_stack([X, X, np.full(12, 3.0)])
-    model = BayesianLinearRegression(hyperparameters="sparse").fit(twice, y)
+    model = BayesianLinearRegressor(hyperparameters="sparse").fit(twice, y)
     assert np.all(model.coef_[8:] == 0.0)
     wide = np.random.default_rng(0).normal(size=(12, 500))
-    assert np.isfinite(BayesianLinearRegression(hyperparameters="sparse").fit(wide, y).coef_).all()
+    assert np.isfinite(BayesianLinearRegressor(hyperparameters="sparse").fit(wide, y).coef_).all()
 
 
 def test_sparse_models_of_many_rows_are_those_of_relevance():
     X, y = sparse_problem(n=120)
     few, relevant = (
-        BayesianLinearRegression(hyperparameters=how).fit(X, y) for how in ("sparse", "ard")
+        BayesianLinearRegressor(hyperparameters=how).fit(X, y) for how in ("sparse", "ard")
     )
     assert float(few.log_evidence_) == float(relevant.log_evidence_)
     assert np.array_equal(few.coef_, relevant.coef_)
@@ -404,8 +402,8 @@ def test_sparse_models_of_many_rows_are_those_of_relevance():
 
 def test_integrating_is_less_sure_than_choosing():
     X, y, _ = problem(n=8)
-    chosen = BayesianLinearRegression(hyperparameters="type-II", noise_scale=1.0).fit(X, y)
-    averaged = BayesianLinearRegression(hyperparameters="grid", noise_scale=1.0).fit(X, y)
+    chosen = BayesianLinearRegressor(hyperparameters="type-II", noise_scale=1.0).fit(X, y)
+    averaged = BayesianLinearRegressor(hyperparameters="grid", noise_scale=1.0).fit(X, y)
     new = X[:3] + 5.0
     assert np.all(averaged.predict(new, return_std=True)[1] > chosen.predict(new, True)[1])
 
@@ -415,7 +413,7 @@ def test_more_columns_than_rows():
     X = rng.normal(size=(15, 40))
     y = X[:, 0] * 3.0 + rng.normal(size=15)
     for hyperparameters in ("fixed", "type-II", "ard", "grid", "learned", "sparse"):
-        model = BayesianLinearRegression(hyperparameters=hyperparameters).fit(X, y)
+        model = BayesianLinearRegressor(hyperparameters=hyperparameters).fit(X, y)
         assert np.isfinite(float(model.log_evidence_))
         assert 0 < model.effective_parameters_ <= 14.0 + 1e-9
         fresh = rng.normal(size=(2000, 40))

@@ -5,11 +5,11 @@ import pytest
 from scipy import stats
 
 from posteriori.regression import (
-    BayesianLinearRegression,
-    NegativeBinomialRegression,
+    BayesianLinearRegressor,
+    NegativeBinomialRegressor,
     OrdinalRegression,
-    PoissonRegression,
-    RobustRegression,
+    PoissonRegressor,
+    RobustRegressor,
 )
 
 LINEAR = {
@@ -41,11 +41,11 @@ def rows(n=12, seed=0):
 def test_left_out_densities_are_those_of_refits(parameters, noisy):
     x, y = rows()
     v = np.random.default_rng(3).uniform(0.5, 2.0, size=len(y)) if noisy else np.ones(len(y))
-    model = BayesianLinearRegression(**parameters)
+    model = BayesianLinearRegressor(**parameters)
     found = model.fit(x, y, noise_variance=v).leave_one_out_log_density(x, y, noise_variance=v)
     for n in range(len(y)):
         others = np.arange(len(y)) != n
-        part = BayesianLinearRegression(**parameters).fit(x[others], y[others], None, v[others])
+        part = BayesianLinearRegressor(**parameters).fit(x[others], y[others], None, v[others])
         expected = part.predict_dist(x[[n]], noise_variance=v[[n]]).log_prob(y[[n]])[0]
         # the grid over hyper-parameters has other nodes for other data
         assert found[n] == pytest.approx(
@@ -55,7 +55,7 @@ def test_left_out_densities_are_those_of_refits(parameters, noisy):
 
 def test_left_out_densities_under_the_default_prior_are_conditionals_of_the_prior_predictive():
     x, y = rows()
-    model = BayesianLinearRegression().fit(x, y)
+    model = BayesianLinearRegressor().fit(x, y)
     n, centred = len(y), x - x.mean(axis=0)
     scale = np.eye(n) + np.ones((n, n)) + (centred / x.std(axis=0) ** 2) @ centred.T
     b = 0.005 * y.var()  # σ² ~ InvGamma(1, b): a t distribution of 2 degrees of freedom
@@ -73,14 +73,14 @@ def test_left_out_densities_under_the_default_prior_are_conditionals_of_the_prio
 
 def test_a_row_that_the_others_say_nothing_about_has_no_density():
     x, y = np.array([[0.0], [0.0], [1.0]]), np.array([1.0, 2.0, 3.0])
-    model = BayesianLinearRegression(0.0, noise_precision=1.0, fit_intercept=False).fit(x, y)
+    model = BayesianLinearRegressor(0.0, noise_precision=1.0, fit_intercept=False).fit(x, y)
     assert np.isneginf(model.leave_one_out_log_density(x, y)).tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize("chosen", ["type-II", "ard"])
 def test_no_left_out_densities_where_all_rows_chose_the_prior(chosen):
     x, y = rows(40)
-    model = BayesianLinearRegression(hyperparameters=chosen).fit(x, y)
+    model = BayesianLinearRegressor(hyperparameters=chosen).fit(x, y)
     assert not hasattr(model, "leave_one_out_log_density")
 
 
@@ -88,7 +88,7 @@ def test_no_left_out_densities_where_all_rows_chose_the_prior(chosen):
 def test_expected_log_likelihood_is_the_mean_of_the_draws(parameters):
     x, y = rows()
     v = np.linspace(0.5, 2.0, len(y))
-    model = BayesianLinearRegression(**parameters).fit(x, y, noise_variance=v)
+    model = BayesianLinearRegressor(**parameters).fit(x, y, noise_variance=v)
     draws = model.log_likelihood_draws(x, y, 40_000, 0, noise_variance=v)
     error = draws.std(axis=0) / np.sqrt(len(draws))
     gap = model.expected_log_likelihood(x, y, noise_variance=v) - draws.mean(axis=0)
@@ -98,7 +98,7 @@ def test_expected_log_likelihood_is_the_mean_of_the_draws(parameters):
 @pytest.mark.parametrize("parameters", [*LINEAR.values(), {}], ids=[*LINEAR, "default"])
 def test_the_mean_likelihood_of_draws_is_the_predictive_density(parameters):
     x, y = rows()
-    model = BayesianLinearRegression(**parameters).fit(x, y)
+    model = BayesianLinearRegressor(**parameters).fit(x, y)
     densities = np.exp(model.log_likelihood_draws(x, y, 5_000, 1))
     error = densities.std(axis=0) / np.sqrt(len(densities))
     expected = np.exp(model.predict_dist(x).log_prob(y))
@@ -107,9 +107,9 @@ def test_the_mean_likelihood_of_draws_is_the_predictive_density(parameters):
 
 COUNTS = np.random.default_rng(5).poisson(3.0, size=12).astype(float)
 GENERALIZED = [
-    (PoissonRegression(), COUNTS),
-    (NegativeBinomialRegression(), COUNTS),
-    (RobustRegression(), rows()[1]),
+    (PoissonRegressor(), COUNTS),
+    (NegativeBinomialRegressor(), COUNTS),
+    (RobustRegressor(), rows()[1]),
 ]
 
 
@@ -125,7 +125,7 @@ def test_draws_of_generalised_regressions_average_to_their_predictions(model, y)
 
 @pytest.mark.parametrize(
     ("model", "y"),
-    [(BayesianLinearRegression(), rows()[1]), *GENERALIZED],
+    [(BayesianLinearRegressor(), rows()[1]), *GENERALIZED],
     ids=lambda m: type(m).__name__,
 )
 def test_new_targets_follow_the_predictive_distribution(model, y):
@@ -139,7 +139,7 @@ def test_new_targets_follow_the_predictive_distribution(model, y):
 
 def test_new_targets_share_what_is_unknown():
     x, y = rows()
-    model = BayesianLinearRegression(**LINEAR["known noise"]).fit(x, y)
+    model = BayesianLinearRegressor(**LINEAR["known noise"]).fit(x, y)
     found = np.cov(model.sample_targets(x, 100_000, 0).T)
     expected = model.predict_dist(x, joint=True).cov
     error = np.sqrt((np.outer(np.diag(expected), np.diag(expected)) + expected**2) / 100_000)
@@ -149,26 +149,26 @@ def test_new_targets_share_what_is_unknown():
 @pytest.mark.parametrize("parameters", [*LINEAR.values(), {}, {"hyperparameters": "grid"}])
 def test_a_prior_scaled_by_one_is_the_same(parameters):
     x, y = rows()
-    model = BayesianLinearRegression(**parameters).fit(x, y)
+    model = BayesianLinearRegressor(**parameters).fit(x, y)
     again = model.with_prior_scaled(1.0).fit(x, y)
     assert float(again.log_evidence_) == pytest.approx(float(model.log_evidence_), rel=1e-12)
 
 
 def test_scaling_the_prior_multiplies_its_standard_deviations():
     x, y = rows()
-    model = BayesianLinearRegression([2.0, np.inf], noise_precision=4.0, intercept_precision=3.0)
+    model = BayesianLinearRegressor([2.0, np.inf], noise_precision=4.0, intercept_precision=3.0)
     scaled = model.fit(x, y).with_prior_scaled(2.0)
     np.testing.assert_allclose(scaled.prior_precision, [0.5, np.inf])
     assert scaled.intercept_precision == 0.75
-    default = BayesianLinearRegression(noise_precision=4.0).fit(x, y).with_prior_scaled(0.5)
+    default = BayesianLinearRegressor(noise_precision=4.0).fit(x, y).with_prior_scaled(0.5)
     np.testing.assert_allclose(default.prior_precision, 4.0 * 4.0 * x.var(axis=0))
     assert default.intercept_precision == 16.0
     matrix = np.array([[2.0, 0.5], [0.5, 1.0]])
-    full = BayesianLinearRegression(matrix, noise_precision=4.0).fit(x, y).with_prior_scaled(2.0)
+    full = BayesianLinearRegressor(matrix, noise_precision=4.0).fit(x, y).with_prior_scaled(2.0)
     np.testing.assert_allclose(full.prior_precision, matrix / 4.0)
 
 
-@pytest.mark.parametrize("family", [PoissonRegression, OrdinalRegression])
+@pytest.mark.parametrize("family", [PoissonRegressor, OrdinalRegression])
 def test_priors_of_generalised_regressions_are_scaled(family):
     x, _ = rows()
     assert family(3.0).fit(x, COUNTS).with_prior_scaled(0.5).prior_precision == 12.0
@@ -177,6 +177,6 @@ def test_priors_of_generalised_regressions_are_scaled(family):
 def test_weighted_rows_are_the_same_data_as_repeated_ones():
     x, y = rows()
     weights = np.arange(len(y)) % 3
-    once = BayesianLinearRegression().fit(x, y, sample_weight=weights)
-    again = BayesianLinearRegression().fit(np.repeat(x, weights, axis=0), np.repeat(y, weights))
+    once = BayesianLinearRegressor().fit(x, y, sample_weight=weights)
+    again = BayesianLinearRegressor().fit(np.repeat(x, weights, axis=0), np.repeat(y, weights))
     assert float(once.log_evidence_ - again.log_evidence_) == pytest.approx(0.0, abs=1e-10)

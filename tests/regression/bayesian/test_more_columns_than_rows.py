@@ -8,13 +8,13 @@ import pytest
 from scipy import optimize, special
 
 from posteriori.numerics import ConvergenceWarning
-from posteriori.regression import BayesianLinearRegression
+from posteriori.regression import BayesianLinearRegressor
 
 pytestmark = pytest.mark.blas
 
 
 def fitted(X, y, **options):
-    return BayesianLinearRegression(hyperparameters="ard", standardize=False, **options).fit(X, y)
+    return BayesianLinearRegressor(hyperparameters="ard", standardize=False, **options).fit(X, y)
 
 
 SCALE = 0.01
@@ -65,7 +65,7 @@ def test_one_scale_is_chosen_at_the_highest_evidence():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(7, 12))
     y = X @ rng.normal(size=12) + rng.normal(size=7)
-    model = BayesianLinearRegression(
+    model = BayesianLinearRegressor(
         hyperparameters="type-II", standardize=False, fit_intercept=False, noise_scale=SCALE
     ).fit(X, y)
     grid = np.exp(np.linspace(-25, 25, 5001))
@@ -107,7 +107,7 @@ def test_columns_that_depend_on_one_another_are_no_perfect_fit():
     y = X[:, 0] + rng.normal(size=12)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        chosen = BayesianLinearRegression(hyperparameters="type-II").fit(X, y)
+        chosen = BayesianLinearRegressor(hyperparameters="type-II").fit(X, y)
     assert 0.1 < chosen.noise_variance_ < 5.0
 
 

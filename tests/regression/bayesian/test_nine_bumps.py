@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from posteriori.regression import BayesianLinearRegression, GaussianBasis
+from posteriori.regression import BayesianLinearRegressor, GaussianBasis
 
 GRID = np.linspace(0.0, 1.0, 41)[:, None]
 
@@ -14,7 +14,7 @@ def fitted(n):
     x = rng.uniform(size=(25, 1))
     t = np.sin(2 * np.pi * x[:, 0]) + 0.2 * rng.normal(size=25)
     basis = GaussianBasis(centers=np.linspace(0.0, 1.0, 9)[:, None], width=0.12)
-    model = BayesianLinearRegression(2.0, noise_precision=25.0, fit_intercept=False)
+    model = BayesianLinearRegressor(2.0, noise_precision=25.0, fit_intercept=False)
     return make_pipeline(basis, model).fit(x[:n], t[:n]), x[:n]
 
 

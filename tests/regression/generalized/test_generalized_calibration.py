@@ -10,10 +10,10 @@ import pytest
 from scipy import special, stats
 
 from posteriori.regression import (
-    NegativeBinomialRegression,
+    NegativeBinomialRegressor,
     OrdinalRegression,
-    PoissonRegression,
-    RobustRegression,
+    PoissonRegressor,
+    RobustRegressor,
 )
 
 ROUNDS, ROWS, COLUMNS = 300, 100, 2
@@ -63,9 +63,9 @@ def assert_coverage(shares, level):
 @pytest.mark.parametrize(
     ("model", "simulate"),
     [
-        (PoissonRegression(), poisson),
-        (NegativeBinomialRegression(), negative_binomial),
-        (RobustRegression(dof=4.0), robust),
+        (PoissonRegressor(), poisson),
+        (NegativeBinomialRegressor(), negative_binomial),
+        (RobustRegressor(dof=4.0), robust),
         (OrdinalRegression(), ordinal),
     ],
 )
@@ -85,7 +85,7 @@ def test_dispersion_falls_in_its_intervals():
         X, w, log_count = standard_columns(rng), rng.normal(size=COLUMNS), rng.normal()
         r = np.exp(log_count)
         y = rng.poisson(np.exp(1.0 + X @ w) * rng.gamma(r, size=ROWS) / r)
-        model = NegativeBinomialRegression().fit(X, y)
+        model = NegativeBinomialRegressor().fit(X, y)
         z[i] = (log_count - np.log(model.count_)) / np.sqrt(model._weights.cov[-1, -1])
     for level in (0.5, 0.9):
         assert_coverage(special.ndtr(z), level)

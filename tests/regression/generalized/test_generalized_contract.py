@@ -9,26 +9,26 @@ from posteriori.numerics import ConvergenceWarning
 from posteriori.regression import (
     FourierBasis,
     GaussianBasis,
-    HurdleRegression,
-    LinearRegression,
-    NegativeBinomialRegression,
+    HurdleRegressor,
+    LinearRegressor,
+    NegativeBinomialRegressor,
     OrdinalRegression,
-    PoissonRegression,
+    PoissonRegressor,
     PolynomialBasis,
-    RobustRegression,
+    RobustRegressor,
     SigmoidBasis,
     SplineBasis,
-    ZeroInflatedRegression,
+    ZeroInflatedRegressor,
     design_matrix,
 )
 from tests.scikit_learn_checks import every_check
 
 MODELS = [
-    PoissonRegression(),
-    NegativeBinomialRegression(),
-    RobustRegression(),
+    PoissonRegressor(),
+    NegativeBinomialRegressor(),
+    RobustRegressor(),
     OrdinalRegression(),
-    ZeroInflatedRegression(),
+    ZeroInflatedRegressor(),
 ]
 BASES = [GaussianBasis(), SigmoidBasis(), FourierBasis(), SplineBasis(), PolynomialBasis()]
 
@@ -36,7 +36,7 @@ BASES = [GaussianBasis(), SigmoidBasis(), FourierBasis(), SplineBasis(), Polynom
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:.*is a model of counts:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@every_check([*MODELS, HurdleRegression(), *BASES, GaussianBasis(2, tensor=True)])
+@every_check([*MODELS, HurdleRegressor(), *BASES, GaussianBasis(2, tensor=True)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -112,11 +112,11 @@ def test_bad_input_is_named(model):
 def test_targets_off_the_support_are_named():
     X, y = problem()
     with pytest.raises(ValueError, match=r"counts >= 0 as y, got -1 in row 2"):
-        PoissonRegression().fit(X, np.where(np.arange(60) == 2, -1, y))
+        PoissonRegressor().fit(X, np.where(np.arange(60) == 2, -1, y))
     with pytest.warns(UserWarning, match=r"model of counts, but y is 0.5 in row 2"):
-        PoissonRegression().fit(X, np.where(np.arange(60) == 2, 0.5, y))
+        PoissonRegressor().fit(X, np.where(np.arange(60) == 2, 0.5, y))
     with pytest.raises(ValueError, match="dof must be positive, got 0"):
-        RobustRegression(dof=0).fit(X, y)
+        RobustRegressor(dof=0).fit(X, y)
     with pytest.raises(ValueError, match="at least two classes"):
         OrdinalRegression().fit(X, np.ones(60))
 
@@ -164,5 +164,5 @@ def test_design_matrix_has_a_row_for_each_input():
 def test_a_basis_bends_a_line():
     x = np.linspace(0, 1, 50)[:, None]
     y = np.sin(2 * np.pi * x[:, 0])
-    assert LinearRegression().fit(x, y).score(x, y) < 0.7
-    assert make_pipeline(GaussianBasis(9), LinearRegression()).fit(x, y).score(x, y) > 0.999
+    assert LinearRegressor().fit(x, y).score(x, y) < 0.7
+    assert make_pipeline(GaussianBasis(9), LinearRegressor()).fit(x, y).score(x, y) > 0.999

@@ -8,9 +8,9 @@ from posteriori.estimators.estimator_rows import Rows
 from posteriori.inference.predictors.curves.ordered_curves import ordered_curve, ordered_rows
 from posteriori.inference.predictors.generalized_linear import LinearPredictor
 from posteriori.regression import (
-    NegativeBinomialRegression,
-    PoissonRegression,
-    RobustRegression,
+    NegativeBinomialRegressor,
+    PoissonRegressor,
+    RobustRegressor,
 )
 from posteriori.regression.generalized.ordinal import _Thresholds
 
@@ -22,11 +22,11 @@ FREQUENCY = RNG.integers(1, 4, size=20).astype(float)
 
 #: estimator, targets, and points (weights, then a log shape)
 CASES = [
-    (PoissonRegression(), COUNTS, 3),
-    (NegativeBinomialRegression(), COUNTS, 4),
-    (NegativeBinomialRegression(), COUNTS + 0.3, 4),
-    (RobustRegression(dof=1.5), REALS, 4),
-    (RobustRegression(dof=np.inf), REALS, 4),
+    (PoissonRegressor(), COUNTS, 3),
+    (NegativeBinomialRegressor(), COUNTS, 4),
+    (NegativeBinomialRegressor(), COUNTS + 0.3, 4),
+    (RobustRegressor(dof=1.5), REALS, 4),
+    (RobustRegressor(dof=np.inf), REALS, 4),
 ]
 
 
@@ -89,12 +89,12 @@ def test_likelihoods_are_those_of_the_distributions(log_shape):
     eta = np.linspace(-2.0, 3.0, 20)
     rows = slice(0, 20)
     mean, r = np.exp(eta), np.exp(log_shape)
-    poisson = PoissonRegression()._likelihood(COUNTS)(eta, 0.0, rows).value
+    poisson = PoissonRegressor()._likelihood(COUNTS)(eta, 0.0, rows).value
     np.testing.assert_allclose(poisson, stats.poisson(mean).logpmf(COUNTS), rtol=1e-12)
-    negative = NegativeBinomialRegression()._likelihood(COUNTS)(eta, log_shape, rows).value
+    negative = NegativeBinomialRegressor()._likelihood(COUNTS)(eta, log_shape, rows).value
     expected = stats.nbinom(r, r / (r + mean)).logpmf(COUNTS)
     np.testing.assert_allclose(negative, expected, rtol=1e-9, atol=1e-9)
-    robust = RobustRegression(dof=3.0)
+    robust = RobustRegressor(dof=3.0)
     robust._finest = 0.0
     t = robust._likelihood(REALS)(eta, log_shape, rows).value
     np.testing.assert_allclose(t, stats.t(3.0, eta, r).logpdf(REALS), rtol=1e-12)
@@ -102,7 +102,7 @@ def test_likelihoods_are_those_of_the_distributions(log_shape):
 
 def test_exact_data_have_a_scale_of_their_resolution():
     # a width of 1e-8 of the spread stays, so the density of a perfect fit is bounded
-    robust = RobustRegression()
+    robust = RobustRegressor()
     robust._centre(Rows(X, REALS, None, None))
     at = [robust._likelihood(REALS)(REALS, t, slice(0, 20)).value.sum() for t in (-30.0, -300.0)]
     assert at[0] == pytest.approx(at[1], rel=1e-6)

@@ -7,10 +7,10 @@ import pytest
 from scipy import special, stats
 
 from posteriori.regression import (
-    NegativeBinomialRegression,
+    NegativeBinomialRegressor,
     OrdinalRegression,
-    PoissonRegression,
-    RobustRegression,
+    PoissonRegressor,
+    RobustRegressor,
 )
 from posteriori.regression.generalized.ordered_normals import log_probability_of_order
 
@@ -43,7 +43,7 @@ def test_thresholds_far_apart_are_in_order():
 def test_laplace_evidence_of_one_poisson_rate_against_quadrature():
     # no inputs but a constant: a log rate with prior N(ln ȳ, 1)
     y = np.random.default_rng(0).poisson(4.0, size=400).astype(float)
-    model = PoissonRegression().fit(np.zeros((400, 1)), y)
+    model = PoissonRegressor().fit(np.zeros((400, 1)), y)
     centre = np.log(y.mean())
 
     def log_joint(b):
@@ -59,7 +59,7 @@ def test_laplace_evidence_of_one_poisson_rate_against_quadrature():
 def test_laplace_evidence_improves_with_the_data(n, tolerance):
     X, y = counts(n, d=1)
     x = X / np.sqrt((X**2).mean())
-    model = PoissonRegression(fit_intercept=False).fit(x, y)
+    model = PoissonRegressor(fit_intercept=False).fit(x, y)
     centre, width = model.coef_[0], 9.0 * np.sqrt(model.posterior_.cov[0, 0])
 
     def log_joint(w):
@@ -70,9 +70,9 @@ def test_laplace_evidence_improves_with_the_data(n, tolerance):
 
 
 def test_laplace_evidence_of_normal_noise_against_quadrature():
-    # two unknowns, level and log scale: RobustRegression without a bend for outliers
+    # two unknowns, level and log scale: RobustRegressor without a bend for outliers
     y = np.random.default_rng(1).normal(3.0, 2.0, size=300)
-    model = RobustRegression(dof=np.inf).fit(np.zeros((300, 1)), y)
+    model = RobustRegressor(dof=np.inf).fit(np.zeros((300, 1)), y)
     level = np.sort(y)[149]
     s = np.sort(np.abs(y - level))[149]
 
@@ -87,7 +87,7 @@ def test_laplace_evidence_of_normal_noise_against_quadrature():
 
 def test_laplace_evidence_of_heavy_tails_against_quadrature():
     y = 3.0 + 2.0 * np.random.default_rng(1).standard_t(3, size=300)
-    model = RobustRegression(dof=3.0).fit(np.zeros((300, 1)), y)
+    model = RobustRegressor(dof=3.0).fit(np.zeros((300, 1)), y)
     level = np.sort(y)[149]
     s = np.sort(np.abs(y - level))[149]
 
@@ -102,7 +102,7 @@ def test_laplace_evidence_of_heavy_tails_against_quadrature():
 
 def test_laplace_evidence_of_dispersed_counts_against_quadrature():
     _, y = counts(300, r=2.0)
-    model = NegativeBinomialRegression().fit(np.zeros((300, 1)), y)
+    model = NegativeBinomialRegressor().fit(np.zeros((300, 1)), y)
     centre = np.log(y.mean())
 
     def log_joint(b, t):
@@ -179,7 +179,7 @@ def test_normal_noise_of_known_size_has_the_exact_evidence_of_linear_regression(
     X = rng.normal(size=(25, 2))
     x = (X - X.mean(axis=0)) / X.std(axis=0)
     y = X @ [1.0, -2.0] + rng.normal(size=25)
-    model = RobustRegression(1e9, dof=np.inf)  # pins the weights as well: at 0, around the median
+    model = RobustRegressor(1e9, dof=np.inf)  # pins the weights as well: at 0, around the median
     model.fit(X, y)
     level = np.sort(y)[12]
     s = np.sort(np.abs(y - level))[12]
@@ -193,9 +193,9 @@ def test_negative_binomial_becomes_poisson_as_its_count_grows():
     X, y = counts(300)
     rows = slice(0, 300)
     eta = 0.3 + X @ [0.4, 0.1]
-    poisson = PoissonRegression()._likelihood(y)(eta, 0.0, rows)
+    poisson = PoissonRegressor()._likelihood(y)(eta, 0.0, rows)
     for log_count, tolerance in ((np.log(1e6), 1e-3), (np.log(1e10), 1e-7)):
-        near = NegativeBinomialRegression()._likelihood(y)(eta, log_count, rows)
+        near = NegativeBinomialRegressor()._likelihood(y)(eta, log_count, rows)
         for one, other in zip(near[:3], poisson[:3], strict=True):
             np.testing.assert_allclose(one, other, atol=tolerance)
 
@@ -203,7 +203,7 @@ def test_negative_binomial_becomes_poisson_as_its_count_grows():
 def test_student_noise_becomes_normal_as_its_degrees_of_freedom_grow():
     X, _ = counts(60)
     y = X @ [2.0, 1.0] + np.random.default_rng(0).normal(size=60)
-    near, limit = RobustRegression(dof=1e8).fit(X, y), RobustRegression(dof=np.inf).fit(X, y)
+    near, limit = RobustRegressor(dof=1e8).fit(X, y), RobustRegressor(dof=np.inf).fit(X, y)
     np.testing.assert_allclose(near.coef_, limit.coef_, rtol=1e-6)
     assert near.scale_ == pytest.approx(limit.scale_, rel=1e-6)
     assert float(near.log_evidence_) == pytest.approx(float(limit.log_evidence_), abs=1e-5)
@@ -225,7 +225,7 @@ def test_two_categories_are_logistic_regression():
 @pytest.mark.parametrize("r", [None, 1.5])
 def test_evidence_prefers_the_model_that_made_the_counts(r):
     X, y = counts(400, seed=4, r=r)
-    plain, varied = PoissonRegression().fit(X, y), NegativeBinomialRegression().fit(X, y)
+    plain, varied = PoissonRegressor().fit(X, y), NegativeBinomialRegressor().fit(X, y)
     assert (plain.log_evidence_ > varied.log_evidence_) == (r is None)
 
 
@@ -234,16 +234,16 @@ def test_evidence_prefers_the_noise_that_made_the_targets():
     X = rng.normal(size=(400, 2))
     for noise, best in ((rng.standard_t(2, size=400), 2.0), (rng.normal(size=400), np.inf)):
         y = X @ [1.0, 2.0] + noise
-        found = {dof: RobustRegression(dof=dof).fit(X, y).log_evidence_ for dof in (2.0, np.inf)}
+        found = {dof: RobustRegressor(dof=dof).fit(X, y).log_evidence_ for dof in (2.0, np.inf)}
         assert max(found, key=lambda dof: float(found[dof])) == best
 
 
 def test_evidence_leaves_out_columns_that_say_nothing():
     X, y = counts(500)
     more = np.column_stack([X, np.random.default_rng(9).normal(size=(500, 5))])
-    both = PoissonRegression().fit(X, y), PoissonRegression().fit(more, y)
+    both = PoissonRegressor().fit(X, y), PoissonRegressor().fit(more, y)
     assert both[0].log_evidence_ > both[1].log_evidence_
-    only = PoissonRegression().fit(X[:, :1], y)
+    only = PoissonRegressor().fit(X[:, :1], y)
     assert both[0].log_evidence_ > only.log_evidence_
 
 
@@ -251,14 +251,14 @@ def test_outliers_do_not_carry_the_weights_away():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     y = X @ [2.0, -1.0] + 0.1 * rng.normal(size=200)
-    clean = RobustRegression().fit(X, y)
+    clean = RobustRegressor().fit(X, y)
     y[:20] += 1e6
-    spoilt = RobustRegression().fit(X, y)
+    spoilt = RobustRegressor().fit(X, y)
     np.testing.assert_allclose(spoilt.coef_, clean.coef_, atol=0.05)
     assert spoilt.intercept_ == pytest.approx(clean.intercept_, abs=0.05)
 
 
 def test_effective_parameters_count_what_the_data_determine():
     X, y = counts(2000)
-    assert PoissonRegression(1e-6).fit(X, y).effective_parameters_ == pytest.approx(3.0, abs=1e-3)
-    assert PoissonRegression(1e9).fit(X, y).effective_parameters_ == pytest.approx(0.0, abs=1e-2)
+    assert PoissonRegressor(1e-6).fit(X, y).effective_parameters_ == pytest.approx(3.0, abs=1e-3)
+    assert PoissonRegressor(1e9).fit(X, y).effective_parameters_ == pytest.approx(0.0, abs=1e-2)

@@ -5,10 +5,10 @@ import pytest
 from scipy import special
 
 from posteriori.regression import (
-    NegativeBinomialRegression,
+    NegativeBinomialRegressor,
     OrdinalRegression,
-    PoissonRegression,
-    RobustRegression,
+    PoissonRegressor,
+    RobustRegressor,
 )
 
 DRAWS = 200_000
@@ -28,7 +28,7 @@ def draws(model, x, rng):
 
 
 @pytest.mark.parametrize(
-    "model", [PoissonRegression(), NegativeBinomialRegression(), RobustRegression(dof=5.0)]
+    "model", [PoissonRegressor(), NegativeBinomialRegressor(), RobustRegressor(dof=5.0)]
 )
 def test_predictive_distributions_against_monte_carlo(model):
     X, y = problem()
@@ -36,9 +36,9 @@ def test_predictive_distributions_against_monte_carlo(model):
     model.fit(X, y)
     x = np.array([[1.0, -1.0]])
     eta, theta = draws(model, x, rng)
-    if isinstance(model, RobustRegression):
+    if isinstance(model, RobustRegressor):
         sampled = eta + np.exp(theta) * rng.standard_t(5.0, size=DRAWS)
-    elif isinstance(model, NegativeBinomialRegression):
+    elif isinstance(model, NegativeBinomialRegressor):
         r = np.exp(theta)
         sampled = rng.poisson(np.exp(eta) * rng.gamma(r) / r)
     else:
@@ -66,7 +66,7 @@ def test_ordered_probabilities_against_monte_carlo():
 
 def test_a_wide_posterior_of_large_counts_has_no_spikes():
     X, y = np.array([[0.0], [1.0]]), np.array([1e5, 1.2e5])
-    made = PoissonRegression().fit(X, y).predict_dist([[3.0]])
+    made = PoissonRegressor().fit(X, y).predict_dist([[3.0]])
     low, high = (float(end[0]) for end in made.interval(0.5))
     log_p = np.array([float(made.log_prob(k)[0]) for k in np.linspace(low, high, 80).round()])
     turns = np.sum(np.diff(np.sign(np.diff(log_p))) != 0)
@@ -74,11 +74,11 @@ def test_a_wide_posterior_of_large_counts_has_no_spikes():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [PoissonRegression(), RobustRegression(dof=4.0)])
+@pytest.mark.parametrize("model", [PoissonRegressor(), RobustRegressor(dof=4.0)])
 def test_predictive_intervals_hold_what_they_promise(model):
     """Random weights, targets from them: nine in ten fall in intervals of 0.9."""
     rng = np.random.default_rng(0)
-    robust = isinstance(model, RobustRegression)
+    robust = isinstance(model, RobustRegressor)
     below = []
     for _ in range(400):
         X = rng.normal(size=(41, 2))

@@ -7,8 +7,8 @@ from sklearn.base import clone
 
 from posteriori.analysis.saved.object_tree import from_tree, to_tree
 from posteriori.classification import BayesianLogisticRegression
-from posteriori.regression import HurdleRegression, NegativeBinomialRegression
-from posteriori.regression.generalized.occurrence import OccurrenceRegression
+from posteriori.regression import HurdleRegressor, NegativeBinomialRegressor
+from posteriori.regression.generalized.occurrence import OccurrenceRegressor
 
 
 def problem(n=150, seed=0):
@@ -20,7 +20,7 @@ def problem(n=150, seed=0):
 
 def test_whether_there_are_any_is_the_mode_of_the_stated_posterior():
     X, y = problem()
-    model = OccurrenceRegression().fit(X, (y > 0) * 1.0)
+    model = OccurrenceRegressor().fit(X, (y > 0) * 1.0)
     z = (X - X.mean(axis=0)) / X.std(axis=0)
     design = np.column_stack([np.ones(len(z)), z])
     centre = np.array([special.logit(((y > 0).sum() + 0.5) / (len(y) + 1.0)), 0.0, 0.0])
@@ -39,14 +39,14 @@ def test_whether_there_are_any_is_the_mode_of_the_stated_posterior():
 
 def test_whether_there_are_any_agrees_with_the_classifier():
     X, y = problem(600)
-    ours = OccurrenceRegression().fit(X, (y > 0) * 1.0).predict(X)
+    ours = OccurrenceRegressor().fit(X, (y > 0) * 1.0).predict(X)
     peer = BayesianLogisticRegression().fit(X, y > 0).predict_proba(X)[:, 1]
     assert np.abs(ours - peer).max() < 0.01
 
 
 def test_probabilities_of_wide_posteriors_against_monte_carlo():
     X, y = problem(12)
-    model = OccurrenceRegression(1e-3).fit(X, (y > 0) * 1.0)
+    model = OccurrenceRegressor(1e-3).fit(X, (y > 0) * 1.0)
     rows = np.array([[0.0, 0.0], [3.0, -5.0], [40.0, 0.0]])
     eta = model.predictor(rows)
     z = np.random.default_rng(0).standard_normal((200_000, 1))
@@ -57,9 +57,9 @@ def test_probabilities_of_wide_posteriors_against_monte_carlo():
 
 def test_evidence_adds_up_and_predictions_are_those_of_the_parts():
     X, y = problem()
-    model, some = HurdleRegression().fit(X, y), y > 0
-    first = OccurrenceRegression().fit(X, some * 1.0)
-    second = NegativeBinomialRegression().fit(X[some], y[some] - 1.0)
+    model, some = HurdleRegressor().fit(X, y), y > 0
+    first = OccurrenceRegressor().fit(X, some * 1.0)
+    second = NegativeBinomialRegressor().fit(X[some], y[some] - 1.0)
     parts = float(first.log_evidence_) + float(second.log_evidence_)
     assert float(model.log_evidence_) == pytest.approx(parts, rel=1e-12)
     rows = X[:5]
@@ -81,8 +81,8 @@ def test_it_wins_where_zeros_have_a_reason_of_their_own_only():
     X = rng.normal(size=(800, 1))
     plain = rng.negative_binomial(2.0, 2.0 / (2.0 + np.exp(0.5 + 0.5 * X[:, 0]))) * 1.0
     hidden = np.where(rng.random(800) < 0.4, 0.0, 1.0 + rng.poisson(4.0, 800))
-    for y, better in ((plain, NegativeBinomialRegression), (hidden, HurdleRegression)):
-        models = HurdleRegression().fit(X, y), NegativeBinomialRegression().fit(X, y)
+    for y, better in ((plain, NegativeBinomialRegressor), (hidden, HurdleRegressor)):
+        models = HurdleRegressor().fit(X, y), NegativeBinomialRegressor().fit(X, y)
         best = max(models, key=lambda m: float(m.log_evidence_))
         assert type(best) is better
         assert models[0].log_evidence_.comparable(models[1].log_evidence_)
@@ -91,8 +91,8 @@ def test_it_wins_where_zeros_have_a_reason_of_their_own_only():
 def test_frequencies_equal_repeated_rows():
     X, y = problem(60)
     times = np.random.default_rng(1).integers(0, 4, size=60)
-    weighted = HurdleRegression().fit(X, y, sample_weight=times)
-    repeated = HurdleRegression().fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    weighted = HurdleRegressor().fit(X, y, sample_weight=times)
+    repeated = HurdleRegressor().fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     assert float(weighted.log_evidence_) == pytest.approx(float(repeated.log_evidence_), abs=1e-6)
     assert weighted.log_evidence_.comparable(repeated.log_evidence_)
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-6)
@@ -105,7 +105,7 @@ def test_groups_have_effects_in_both_parts_and_new_levels_are_predicted():
     some = rng.random(600) < special.expit(effect[town, 0])
     y = some * (1.0 + rng.poisson(np.exp(1.0 + 0.5 * effect[town, 1])))
     X = np.column_stack([rng.normal(size=600), town])
-    model = HurdleRegression(groups=[1]).fit(X, y)
+    model = HurdleRegressor(groups=[1]).fit(X, y)
     assert model.log_evidence_.kind == "type-II"
     for part, truth in ((model.occurrence_, effect[:, 0]), (model.excess_, effect[:, 1])):
         (found,) = part.group_effects_.values()
@@ -117,7 +117,7 @@ def test_groups_have_effects_in_both_parts_and_new_levels_are_predicted():
 
 def test_it_comes_back_from_files():
     X, y = problem()
-    model = HurdleRegression().fit(X, y)
+    model = HurdleRegressor().fit(X, y)
     tree, blocks = to_tree(model)
     again = from_tree(tree, b"".join(blocks))
     assert np.array_equal(again.predict_dist(X).quantile(0.9), model.predict_dist(X).quantile(0.9))
@@ -125,7 +125,7 @@ def test_it_comes_back_from_files():
 
 def test_no_row_is_expected_beyond_twice_the_largest_count():
     X, y = problem()
-    model = HurdleRegression().fit(X, y)
+    model = HurdleRegressor().fit(X, y)
     rows = np.array([[0.0, 1e9], [1e9, 1e9], [1e100, -1e100], [50.0, 30.0]])
     assert np.all(model.predict(rows) < 2.0 * y.max())
     assert np.all(model.predict_dist(rows).mean < 2.0 * y.max())
@@ -134,15 +134,15 @@ def test_no_row_is_expected_beyond_twice_the_largest_count():
 def test_bad_counts_are_refused():
     X, y = problem(20)
     with pytest.raises(ValueError, match="zeros only"):
-        HurdleRegression().fit(X, np.zeros(20))
+        HurdleRegressor().fit(X, np.zeros(20))
     with pytest.raises(ValueError, match="needs counts >= 0"):
-        HurdleRegression().fit(X, y - 1.0)
+        HurdleRegressor().fit(X, y - 1.0)
     with pytest.raises(ValueError, match="prior_precision"):
-        HurdleRegression(-1.0).fit(X, y)
+        HurdleRegressor(-1.0).fit(X, y)
 
 
 def test_a_wider_prior():
     X, y = problem(40)
-    model = HurdleRegression(4.0).fit(X, y)
+    model = HurdleRegressor(4.0).fit(X, y)
     assert model.with_prior_scaled(2.0).prior_precision == 1.0
     assert clone(model).prior_precision == 4.0

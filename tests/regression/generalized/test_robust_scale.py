@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from posteriori.regression import RobustRegression
+from posteriori.regression import RobustRegressor
 
 
 def line(n, d, seed=0, dof=4.0):
@@ -28,7 +28,7 @@ def log_marginal(theta, X, y):
 @pytest.mark.parametrize(("n", "d"), [(61, 5), (61, 30), (61, 50), (41, 80)])
 def test_scale_and_evidence_of_normal_noise_against_the_exact_marginal(n, d):
     X, y, _ = line(n, d, dof=np.inf)
-    model = RobustRegression(dof=np.inf).fit(X, y)
+    model = RobustRegressor(dof=np.inf).fit(X, y)
     start = np.log(model.scale_)
     best = optimize.minimize_scalar(
         lambda t: -log_marginal(t, X, y), bracket=(start - 0.2, start + 0.2)
@@ -46,4 +46,4 @@ def test_many_columns_do_not_make_the_noise_vanish(n, d):
     """At the joint mode it does: ν = 4 lets as many rows as columns be fitted without error."""
     for seed in range(3):
         X, y, _ = line(n, d, seed)
-        assert 0.2 < RobustRegression().fit(X, y).scale_ < 1.25  # the truth is 0.5
+        assert 0.2 < RobustRegressor().fit(X, y).scale_ < 1.25  # the truth is 0.5

@@ -15,11 +15,11 @@ from posteriori.classification import BayesianLogisticRegression, ProbitRegressi
 from posteriori.classification.linear import bayesian_linear
 from posteriori.inference.predictors.weight_belief import WeightBelief
 from posteriori.regression import (
-    BayesianLinearRegression,
-    NegativeBinomialRegression,
-    PoissonRegression,
-    RobustRegression,
-    ZeroInflatedRegression,
+    BayesianLinearRegressor,
+    NegativeBinomialRegressor,
+    PoissonRegressor,
+    RobustRegressor,
+    ZeroInflatedRegressor,
 )
 
 pytestmark = pytest.mark.blas
@@ -49,12 +49,12 @@ LINEAR = [
     {"hyperparameters": "ard"},
     {"hyperparameters": "grid"},
 ]
-REGRESSIONS = [(BayesianLinearRegression(**given), AMOUNTS) for given in LINEAR] + [
-    (RobustRegression(max_iter=2000), AMOUNTS),
-    (RobustRegression(fit_intercept=False, dof=np.inf, max_iter=2000), AMOUNTS),
-    (PoissonRegression(4.0), COUNTS),
-    (NegativeBinomialRegression(), COUNTS),
-    (ZeroInflatedRegression(), COUNTS),
+REGRESSIONS = [(BayesianLinearRegressor(**given), AMOUNTS) for given in LINEAR] + [
+    (RobustRegressor(max_iter=2000), AMOUNTS),
+    (RobustRegressor(fit_intercept=False, dof=np.inf, max_iter=2000), AMOUNTS),
+    (PoissonRegressor(4.0), COUNTS),
+    (NegativeBinomialRegressor(), COUNTS),
+    (ZeroInflatedRegressor(), COUNTS),
 ]
 CLASSIFIERS = [
     (BayesianLogisticRegression(tol=1e-10), SIGNS),
@@ -121,7 +121,7 @@ def test_posteriors_of_all_weights_are_equal(model, y):
 @pytest.mark.parametrize("given", [LINEAR[0], LINEAR[1], LINEAR[5]], ids=str)
 def test_the_posterior_of_weights_and_noise_is_dense_algebra(given):
     """Precision S² + XᵀX, with the intercept's prior, in units of the noise."""
-    model = BayesianLinearRegression(**given).fit(X, AMOUNTS)
+    model = BayesianLinearRegressor(**given).fit(X, AMOUNTS)
     centred = X - X.mean(axis=0) if model.fit_intercept else X
     scale = np.sqrt((centred**2).mean(axis=0))
     scale[4] = 1.0 if model.fit_intercept else scale[4]
@@ -133,7 +133,7 @@ def test_the_posterior_of_weights_and_noise_is_dense_algebra(given):
 
 
 def test_weights_are_drawn_from_the_posterior():
-    model = BayesianLinearRegression(hyperparameters="type-II", prior_mean=0.3).fit(X, AMOUNTS)
+    model = BayesianLinearRegressor(hyperparameters="type-II", prior_mean=0.3).fit(X, AMOUNTS)
     draws = model.sample_weights(40_000, rng=0)
     truth = model.posterior_
     error = 5.0 * np.asarray(truth.std) / np.sqrt(len(draws))
@@ -159,29 +159,29 @@ def test_beliefs_about_seen_directions_draw_like_dense_ones():
 
 
 def test_streams_of_few_rows_are_one_table():
-    model = BayesianLinearRegression().fit(X, AMOUNTS)
-    stream = BayesianLinearRegression()
+    model = BayesianLinearRegressor().fit(X, AMOUNTS)
+    stream = BayesianLinearRegressor()
     for part in np.array_split(np.arange(N), 4):
         stream.partial_fit(X[part], AMOUNTS[part])
     np.testing.assert_allclose(stream.coef_, model.coef_, rtol=1e-9, atol=1e-12)
-    halves = [BayesianLinearRegression().fit(X[r], AMOUNTS[r]) for r in (slice(0, 9), slice(9, N))]
+    halves = [BayesianLinearRegressor().fit(X[r], AMOUNTS[r]) for r in (slice(0, 9), slice(9, N))]
     merged = halves[0].merge(halves[1])
     assert float(merged.log_evidence_) == pytest.approx(float(model.log_evidence_), abs=1e-9)
     more = np.concatenate([X, NEW, NEW + 1.0, NEW - 2.0])
     y = more[:, 0] - more[:, 1]
     for part in (slice(N, N + 9), slice(N + 9, None)):  # columns are no longer more
         stream.partial_fit(more[part], y[part])
-    whole = BayesianLinearRegression().fit(more, np.concatenate([AMOUNTS, y[N:]]))
+    whole = BayesianLinearRegressor().fit(more, np.concatenate([AMOUNTS, y[N:]]))
     np.testing.assert_allclose(stream.coef_, whole.coef_, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize(
     "model",
     [
-        BayesianLinearRegression(),
-        BayesianLinearRegression(hyperparameters="ard"),
-        BayesianLinearRegression(hyperparameters="grid"),
-        RobustRegression(),
+        BayesianLinearRegressor(),
+        BayesianLinearRegressor(hyperparameters="ard"),
+        BayesianLinearRegressor(hyperparameters="grid"),
+        RobustRegressor(),
     ],
     ids=str,
 )

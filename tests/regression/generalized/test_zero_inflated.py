@@ -10,9 +10,9 @@ from sklearn.base import clone
 from posteriori.analysis.saved.object_tree import from_tree, to_tree
 from posteriori.inference.predictors.pairs.two_predictors import TwoPredictors
 from posteriori.regression import (
-    HurdleRegression,
-    NegativeBinomialRegression,
-    ZeroInflatedRegression,
+    HurdleRegressor,
+    NegativeBinomialRegressor,
+    ZeroInflatedRegressor,
 )
 
 RNG = np.random.default_rng(3)
@@ -64,7 +64,7 @@ def test_log_masses_and_derivatives_of_rows():
     design = standard(X)
     density = TwoPredictors(
         design,
-        ZeroInflatedRegression()._row_curves(y),
+        ZeroInflatedRegressor()._row_curves(y),
         np.linspace(0.5, 2.0, size),
         np.full(size, 0.1),
         f,
@@ -83,8 +83,8 @@ def test_log_masses_and_derivatives_of_rows():
 @pytest.mark.parametrize("zeta", [-800.0, -30.0, 30.0, 800.0])
 def test_rows_keep_their_digits_where_a_part_is_certain(zeta):
     y, eta = np.array([0.0, 3.0]), np.array([0.3, 0.3])
-    made = ZeroInflatedRegression()._row_curves(y)(eta, np.full(2, zeta), 0.2, slice(None))
-    plain = NegativeBinomialRegression()._likelihood(y)(eta, 0.2, slice(None)).value
+    made = ZeroInflatedRegressor()._row_curves(y)(eta, np.full(2, zeta), 0.2, slice(None))
+    plain = NegativeBinomialRegressor()._likelihood(y)(eta, 0.2, slice(None)).value
     # without counts a zero is certain, and any other count costs ζ
     expected = plain if zeta > 0 else np.array([0.0, zeta + plain[1]])
     np.testing.assert_allclose(made.value, expected, rtol=1e-10, atol=1e-12)
@@ -94,7 +94,7 @@ def test_rows_keep_their_digits_where_a_part_is_certain(zeta):
 
 def test_mode_covariance_and_evidence_are_those_of_dense_algebra():
     X, y = problem()
-    model, design = ZeroInflatedRegression().fit(X, y), standard(X)
+    model, design = ZeroInflatedRegressor().fit(X, y), standard(X)
     centre = stated_prior(y, 3)
 
     def loss(v):
@@ -120,7 +120,7 @@ def test_evidence_against_quadrature():
     # no inputs but a constant: log mean, log odds and log dispersion
     rng = np.random.default_rng(1)
     y = (rng.random(600) < 0.6) * rng.negative_binomial(3.0, 3.0 / 8.0, 600) * 1.0
-    model = ZeroInflatedRegression().fit(np.zeros((600, 1)), y)
+    model = ZeroInflatedRegressor().fit(np.zeros((600, 1)), y)
     counts, times = np.unique(y, return_counts=True)
     centre = stated_prior(y, 1)
     found = np.array([model.intercept_, model.occurrence_intercept_, np.log(model.count_)])
@@ -135,7 +135,7 @@ def test_evidence_against_quadrature():
 
 def test_where_counts_are_certain_it_is_the_negative_binomial_regression():
     X, y = problem()
-    plain, model = NegativeBinomialRegression().fit(X, y), ZeroInflatedRegression().fit(X, y)
+    plain, model = NegativeBinomialRegressor().fit(X, y), ZeroInflatedRegressor().fit(X, y)
     known = plain._weights
     cov = np.zeros((7, 7))
     kept = np.ix_([0, 1, 2, 6], [0, 1, 2, 6])
@@ -153,7 +153,7 @@ def test_plain_counts_prefer_the_simpler_model():
     X = rng.normal(size=(3000, 1))
     r, mean = 8.0, np.exp(2.5 + 0.3 * X[:, 0])
     y = rng.negative_binomial(r, r / (r + mean)) * 1.0
-    plain, model = NegativeBinomialRegression().fit(X, y), ZeroInflatedRegression().fit(X, y)
+    plain, model = NegativeBinomialRegressor().fit(X, y), ZeroInflatedRegressor().fit(X, y)
     assert model.predict_dist(X[:9]).probability.min() > 0.98
     assert model.log_evidence_ < plain.log_evidence_
 
@@ -161,7 +161,7 @@ def test_plain_counts_prefer_the_simpler_model():
 def test_predictions_are_those_of_draws():
     X, y = problem(60)
     model, rows = (
-        ZeroInflatedRegression().fit(X, y),
+        ZeroInflatedRegressor().fit(X, y),
         np.array([[0.0, 0.0], [1.0, -1.0], [-3.0, 3.0]]),
     )
     made, counts = model.predict_dist(rows), np.arange(400.0)[:, None]
@@ -184,7 +184,7 @@ def test_both_parts_move_together():
     """Few counts per row leave open which zeros are which, but not how many counts there are."""
     rng = np.random.default_rng(2)
     y = rng.poisson(0.6, size=150) * 1.0
-    model = ZeroInflatedRegression().fit(np.zeros((150, 1)), y)
+    model = ZeroInflatedRegressor().fit(np.zeros((150, 1)), y)
     cov = model.posterior_.cov[np.ix_([1, 3], [1, 3])]
     assert cov[0, 1] < -0.3 * np.sqrt(cov[0, 0] * cov[1, 1])
     assert model.predict([[0.0]])[0] == pytest.approx(y.mean(), rel=0.1)
@@ -198,9 +198,9 @@ def test_evidence_tells_what_made_the_zeros():
     hidden = (rng.random(1500) < 0.6) * rng.poisson(mean) * 1.0
     behind = np.where(rng.random(1500) < 0.3, 0.0, 1.0 + rng.poisson(4.0, 1500))
     made_by = {
-        NegativeBinomialRegression: plain,
-        ZeroInflatedRegression: hidden,
-        HurdleRegression: behind,
+        NegativeBinomialRegressor: plain,
+        ZeroInflatedRegressor: hidden,
+        HurdleRegressor: behind,
     }
     for truth, y in made_by.items():
         models = [kind().fit(X, y) for kind in made_by]
@@ -209,7 +209,7 @@ def test_evidence_tells_what_made_the_zeros():
 
 def test_no_row_is_expected_beyond_twice_the_largest_count():
     X, y = problem()
-    model = ZeroInflatedRegression().fit(X, y)
+    model = ZeroInflatedRegressor().fit(X, y)
     rows = np.array([[0.0, 1e9], [1e9, 1e9], [1e100, -1e100], [50.0, 30.0], [-1e9, 1e9]])
     assert np.all(model.predict(rows) < 2.0 * y.max())
     assert np.all(model.predict_dist(rows).mean < 2.0 * y.max())
@@ -218,7 +218,7 @@ def test_no_row_is_expected_beyond_twice_the_largest_count():
 
 def test_it_comes_back_from_files():
     X, y = problem()
-    model = ZeroInflatedRegression().fit(X, y)
+    model = ZeroInflatedRegressor().fit(X, y)
     tree, blocks = to_tree(model)
     again = from_tree(tree, b"".join(blocks))
     assert np.array_equal(again.predict_dist(X).quantile(0.9), model.predict_dist(X).quantile(0.9))
@@ -235,9 +235,9 @@ def towns(n=600, seed=0):
 
 def test_groups_have_effects_on_both_parts_and_new_levels_are_predicted():
     X, y, effect = towns()
-    model = ZeroInflatedRegression(groups=[1]).fit(X, y)
+    model = ZeroInflatedRegressor(groups=[1]).fit(X, y)
     assert model.log_evidence_.kind == "type-II"
-    assert model.log_evidence_ > ZeroInflatedRegression().fit(X[:, :1], y).log_evidence_
+    assert model.log_evidence_ > ZeroInflatedRegressor().fit(X[:, :1], y).log_evidence_
     (odds,), (size,) = model.occurrence_effects_.values(), model.group_effects_.values()
     assert np.corrcoef(odds.mean, effect[:, 0])[0, 1] > 0.85
     assert np.corrcoef(size.mean, effect[:, 1])[0, 1] > 0.95
@@ -256,7 +256,7 @@ def test_groups_have_effects_on_both_parts_and_new_levels_are_predicted():
 
 def test_groups_come_back_from_files():
     X, y, _ = towns(200)
-    model = ZeroInflatedRegression(groups=[1]).fit(X, y)
+    model = ZeroInflatedRegressor(groups=[1]).fit(X, y)
     tree, blocks = to_tree(model)
     again = from_tree(tree, b"".join(blocks))
     rows = np.array([[0.0, 3.0], [0.0, 99.0]])
@@ -268,8 +268,8 @@ def test_frequencies_equal_repeated_rows_with_groups():
     X, y, _ = towns(90)
     times = np.random.default_rng(1).integers(0, 4, size=90)
     times[:12] = 1
-    weighted = ZeroInflatedRegression(groups=[1]).fit(X, y, sample_weight=times)
-    repeated = ZeroInflatedRegression(groups=[1]).fit(
+    weighted = ZeroInflatedRegressor(groups=[1]).fit(X, y, sample_weight=times)
+    repeated = ZeroInflatedRegressor(groups=[1]).fit(
         np.repeat(X, times, axis=0), np.repeat(y, times)
     )
     assert float(weighted.log_evidence_) == pytest.approx(float(repeated.log_evidence_), abs=1e-5)
@@ -277,7 +277,7 @@ def test_frequencies_equal_repeated_rows_with_groups():
 
 def test_without_an_intercept():
     X, y = problem()
-    model = ZeroInflatedRegression(fit_intercept=False).fit(X, y)
+    model = ZeroInflatedRegressor(fit_intercept=False).fit(X, y)
     assert model.intercept_ == model.occurrence_intercept_ == 0.0
     assert model.posterior_.mean.shape == (4,)
     nothing = model.predict_dist(np.zeros((1, 2)))  # log mean and log odds are 0
@@ -287,15 +287,15 @@ def test_without_an_intercept():
 def test_bad_counts_are_refused():
     X, y = problem(20)
     with pytest.raises(ValueError, match="zeros only"):
-        ZeroInflatedRegression().fit(X, np.zeros(20))
+        ZeroInflatedRegressor().fit(X, np.zeros(20))
     with pytest.raises(ValueError, match="needs counts >= 0"):
-        ZeroInflatedRegression().fit(X, y - 1.0)
-    model = ZeroInflatedRegression().fit(X, y)
+        ZeroInflatedRegressor().fit(X, y - 1.0)
+    model = ZeroInflatedRegressor().fit(X, y)
     assert np.isfinite(model.log_likelihood_draws(X[:3], np.zeros(3), 5, rng=0)).all()
 
 
 def test_a_wider_prior():
     X, y = problem(40)
-    model = ZeroInflatedRegression(4.0).fit(X, y)
+    model = ZeroInflatedRegressor(4.0).fit(X, y)
     assert model.with_prior_scaled(2.0).prior_precision == 1.0
     assert clone(model).prior_precision == 4.0

@@ -8,10 +8,10 @@ from sklearn.utils.validation import NotFittedError
 from posteriori.kernels import RBF, Function, Linear, Matern, Polynomial, Radial, White
 from posteriori.numerics import ConvergenceWarning
 from posteriori.regression import (
-    BayesianLinearRegression,
+    BayesianLinearRegressor,
     KernelBasis,
     KernelRidge,
-    LinearRegression,
+    LinearRegressor,
     RelevanceVectorRegressor,
 )
 from tests.scikit_learn_checks import every_check
@@ -42,7 +42,7 @@ def test_scikit_learn_checks(estimator, check):
 def test_one_prediction_three_ways():
     phi, new = np.column_stack([np.ones(3), X2]), np.array([[1.0, 0.2]])
     primal = np.linalg.solve(phi.T @ phi + ALPHA / BETA * np.eye(2), phi.T @ Y2)
-    bayesian = BayesianLinearRegression(ALPHA, noise_precision=BETA, fit_intercept=False)
+    bayesian = BayesianLinearRegressor(ALPHA, noise_precision=BETA, fit_intercept=False)
     bayesian.fit(phi, Y2)
     dual = KernelRidge(Linear() + 1.0, ALPHA / BETA).fit(X2, Y2)
     for prediction in (new @ primal, bayesian.predict(new), dual.predict([[0.2]])):
@@ -59,7 +59,7 @@ def test_the_kernel_of_bayesian_regression_gives_its_mean_and_variance():
     across = k(new, phi)
     mean = across @ np.linalg.solve(noisy, Y2)
     variance = k(new) + 1.0 / BETA - across @ np.linalg.solve(noisy, across.T)
-    bayesian = BayesianLinearRegression(ALPHA, noise_precision=BETA, fit_intercept=False)
+    bayesian = BayesianLinearRegressor(ALPHA, noise_precision=BETA, fit_intercept=False)
     predicted = bayesian.fit(phi, Y2).predict_dist(new)
     assert np.allclose(predicted.mean, mean)
     assert np.allclose(predicted.variance, variance)
@@ -111,7 +111,7 @@ def test_empirical_features_have_the_kernel_for_products(kernel):
     gram = kernel(x)
     assert np.allclose(phi @ phi.T, gram, atol=1e-9 * np.abs(gram).max())
     # the kernel trick: what is linear in the features is kernel ridge
-    linear = make_pipeline(KernelBasis(kernel), LinearRegression(ridge=0.4, fit_intercept=False))
+    linear = make_pipeline(KernelBasis(kernel), LinearRegressor(ridge=0.4, fit_intercept=False))
     new = rows(7, seed=1)[0]
     expected = KernelRidge(kernel, 0.4).fit(x, y).predict(new)
     assert np.allclose(linear.fit(x, y).predict(new), expected, atol=1e-8)
@@ -147,7 +147,7 @@ def test_relevance_vectors_are_a_bayesian_regression_on_kernels():
     x, y = rows(40, columns=1)
     kernel = RBF(0.7)
     model = RelevanceVectorRegressor(kernel).fit(x, y)
-    whole = BayesianLinearRegression(hyperparameters="ard").fit(kernel(x), y)
+    whole = BayesianLinearRegressor(hyperparameters="ard").fit(kernel(x), y)
     new = np.linspace(-3, 3, 9)[:, None]
     predicted, expected = model.predict_dist(new), whole.predict_dist(kernel(new, x))
     assert np.allclose(predicted.mean, expected.mean)

@@ -43,11 +43,11 @@ _MOST_EFFECTS = 20
 
 #: What effects are measured in, where it is not the unit of the target.
 _UNITS = {
-    "LogLinearRegression": " in logarithms",
-    "HurdleRegression": " in log odds of a count above 0",
-    "PoissonRegression": " in logarithms",
-    "NegativeBinomialRegression": " in logarithms",
-    "ZeroInflatedRegression": " in logarithms",
+    "LogLinearRegressor": " in logarithms",
+    "HurdleRegressor": " in log odds of a count above 0",
+    "PoissonRegressor": " in logarithms",
+    "NegativeBinomialRegressor": " in logarithms",
+    "ZeroInflatedRegressor": " in logarithms",
     "BayesianLogisticRegression": " in log odds",
     "ProbitRegression": " in probits",
 }

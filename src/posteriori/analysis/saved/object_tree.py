@@ -22,6 +22,7 @@ from sklearn.pipeline import Pipeline
 from posteriori.analysis.saved.saved_classes import (
     CLASSES,
     COMPUTED,
+    EARLIER_NAMES,
     ROWS_OF_COMPUTED,
     SHARED_PARTS,
 )
@@ -30,7 +31,8 @@ from posteriori.distributions.base import Distribution
 
 __all__ = ["from_tree", "to_tree"]
 
-_NAMES = {f"{module}:{name}" for module, names in CLASSES.items() for name in names}
+#: Where each class stands; files name it without its module, so that it may move.
+_MODULES = {name: module for module, names in CLASSES.items() for name in names}
 
 _DTYPES = {"<f8": 8, "<i8": 8, "<i4": 4, "|b1": 1}
 
@@ -144,8 +146,8 @@ def _encode_array(array: Any, written: _Written) -> Any:
 
 
 def _encode_object(value: Any, written: _Written, depth: int) -> Any:
-    name = _public_name(type(value))
-    if name not in _NAMES:
+    name = type(value).__name__
+    if _MODULES.get(name) != _public_module(type(value)):
         raise TypeError(f"{name} has no form in a file")
     if name == COMPUTED and written.n_made + value.n_made <= _MOST_MADE:
         parts = value.parts()
@@ -168,9 +170,9 @@ def _encode_parts(record: Any, parts: Any, written: _Written, depth: int) -> lis
     return coded
 
 
-def _public_name(cls: type) -> str:
-    """Return ``module:class``; scikit-learn's modules begin with an underscore below its rooms."""
-    return f"{cls.__module__.partition('._')[0]}:{cls.__qualname__}"
+def _public_module(cls: type) -> str:
+    """Return where a class stands; scikit-learn's modules begin with an underscore below its rooms."""
+    return cls.__module__.partition("._")[0]
 
 
 def _state(value: Any) -> dict[str, Any]:
@@ -256,13 +258,13 @@ class _Reader:
 
     def _made(self, name: str, parts: list[Any]) -> Any:
         """Return a record that is computed from its parts."""
-        if name != COMPUTED or len(parts) != 4:
+        if _current_name(name) != COMPUTED or len(parts) != 4:
             raise ValueError("it has parts of what is not computed")
         for place, shared in SHARED_PARTS.items():
             if type(parts[place]) is int:
                 parts[place] = getattr(self.made[parts[place]], shared)
         cls, (_, rows, _, absolute) = _class_named(name, record=True), parts
-        if _public_name(type(rows)) != ROWS_OF_COMPUTED or type(absolute) is not bool:
+        if type(rows).__name__ != ROWS_OF_COMPUTED or type(absolute) is not bool:
             raise ValueError(f"the parts of {name!r} do not fit")
         self.n_made += len(rows.X) ** 2
         if self.n_made > _MOST_MADE:
@@ -316,11 +318,17 @@ def _checked_shape(shape: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def _current_name(name: Any) -> str:
+    """Return the name of a class; earlier files name its module too, and some classes otherwise."""
+    last = str(name).rpartition(":")[2]
+    return EARLIER_NAMES.get(last, last)
+
+
 def _class_named(name: str, *, record: bool) -> Any:
-    if name not in _NAMES:
+    module = _MODULES.get(_current_name(name))
+    if module is None:
         raise ValueError(f"{name[:80]!r} is not a class that files may hold")
-    module, _, qualified = name.partition(":")
-    cls = getattr(import_module(module), qualified)
+    cls = getattr(import_module(module), _current_name(name))
     if issubclass(cls, tuple) is not record:
         raise ValueError(f"{name!r} is {'no' if record else 'a'} record")
     return cls

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CLASSES", "COMPUTED", "ROWS_OF_COMPUTED", "SHARED_PARTS"]
+__all__ = ["CLASSES", "COMPUTED", "EARLIER_NAMES", "ROWS_OF_COMPUTED", "SHARED_PARTS"]
 
 #: All classes that files may hold, by module. A model that holds another one adds it here.
 CLASSES: dict[str, tuple[str, ...]] = {
@@ -48,7 +48,8 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.distributions.vectors.dirichlet": ("Dirichlet",),
     "posteriori.distributions.joint.normal_inverse_gamma": ("NormalInverseGamma",),
     "posteriori.distributions.joint.normal_inverse_wishart": ("NormalInverseWishart",),
-    "posteriori.numerics.least_squares.regression_statistics": ("RegressionStatistics", "SafeGram"),
+    "posteriori.numerics.least_squares.regression_statistics": ("RegressionStatistics",),
+    "posteriori.numerics.least_squares.safe_gram": ("SafeGram",),
     "posteriori.distributions.joint.normal_wishart": ("NormalWishart",),
     "posteriori.distributions.vectors.mv_student_t": ("MvStudentT",),
     "posteriori.distributions.vectors.mvnormal": ("MvNormal",),
@@ -106,21 +107,21 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.numerics.evidence": ("Fingerprint", "LogEvidence"),
     "posteriori.regression.bases.basis": ("PolynomialBasis", "SplineBasis"),
     "posteriori.regression.bases.smooth_basis": ("SmoothBasis",),
-    "posteriori.regression.bayesian.bayesian_regression": ("BayesianLinearRegression",),
+    "posteriori.regression.bayesian.bayesian_regression": ("BayesianLinearRegressor",),
     "posteriori.regression.generalized.count_regression": (
-        "NegativeBinomialRegression",
-        "PoissonRegression",
+        "NegativeBinomialRegressor",
+        "PoissonRegressor",
     ),
-    "posteriori.regression.generalized.hurdle": ("HurdleRegression",),
-    "posteriori.regression.generalized.zero_inflated": ("ZeroInflatedRegression",),
-    "posteriori.regression.generalized.occurrence": ("OccurrenceRegression",),
+    "posteriori.regression.generalized.hurdle": ("HurdleRegressor",),
+    "posteriori.regression.generalized.zero_inflated": ("ZeroInflatedRegressor",),
+    "posteriori.regression.generalized.occurrence": ("OccurrenceRegressor",),
     "posteriori.regression.bayesian.grouped_belief": ("EffectBelief", "GroupedBelief"),
     "posteriori.regression.bayesian.grouped_learning": ("GroupedLearned",),
     "posteriori.regression.bayesian.scales.hyper_grid": ("HyperGrid",),
     "posteriori.regression.bayesian.learning": ("Learned", "Solution"),
-    "posteriori.regression.log_linear": ("LogLinearRegression",),
+    "posteriori.regression.log_linear": ("LogLinearRegressor",),
     "posteriori.regression.bayesian.priors": ("LinearPrior",),
-    "posteriori.regression.generalized.robust": ("RobustRegression",),
+    "posteriori.regression.generalized.robust": ("RobustRegressor",),
     "posteriori.selection.averaging": ("ClassifierAverage", "ModelAverage"),
     "posteriori.sequence.emission_densities": ("EmissionDensities", "FamilyDensities"),
     "posteriori.sequence.hidden_markov_chain": ("HiddenMarkovChain",),
@@ -142,8 +143,23 @@ CLASSES: dict[str, tuple[str, ...]] = {
     "sklearn.preprocessing": ("PolynomialFeatures", "SplineTransformer"),
 }
 
+#: What classes are called now that files of earlier versions know by another name.
+EARLIER_NAMES = {
+    f"{name}Regression": f"{name}Regressor"
+    for name in (
+        "BayesianLinear",
+        "Hurdle",
+        "LogLinear",
+        "NegativeBinomial",
+        "Occurrence",
+        "Poisson",
+        "Robust",
+        "ZeroInflated",
+    )
+}
+
 #: Records that are computed anew from their parts when a file is read, and the class of the rows among these.
-COMPUTED = "posteriori.inference.processes.dense_process:DenseProcess"
-ROWS_OF_COMPUTED = "posteriori.inference.processes.process_rows:ProcessRows"
+COMPUTED = "DenseProcess"
+ROWS_OF_COMPUTED = "ProcessRows"
 #: Parts that several of them have in common, by their places.
 SHARED_PARTS = {1: "rows", 2: "mean"}

@@ -43,7 +43,7 @@ from posteriori.regression.bayesian.left_out_rows import (
 )
 from posteriori.regression.bayesian.priors import CONSTRAINTS, check_prior, scaled_prior
 
-__all__ = ["BayesianLinearRegression"]
+__all__ = ["BayesianLinearRegressor"]
 
 
 def _prior_is_kept(estimator: Any) -> bool:
@@ -60,7 +60,7 @@ def _or_one(variance: Array | None) -> Array | float:
     return 1.0 if variance is None else variance
 
 
-class BayesianLinearRegression(
+class BayesianLinearRegressor(
     ApproximatePosterior, LearnedAttributes, RegressorMixin, BaseEstimator
 ):
     """Linear regression with a normal prior, its evidence and calibrated predictions.
@@ -156,7 +156,7 @@ class BayesianLinearRegression(
     >>> import numpy as np
     >>> x = np.array([-0.5, 0.5, 0.8])
     >>> Phi = np.column_stack([np.ones(3), x])
-    >>> model = BayesianLinearRegression(2.0, noise_precision=25.0, fit_intercept=False)
+    >>> model = BayesianLinearRegressor(2.0, noise_precision=25.0, fit_intercept=False)
     >>> model.fit(Phi, -0.3 + 0.5 * x).coef_
     array([-0.28034385,  0.45432384])
     >>> model.log_evidence_
@@ -245,7 +245,7 @@ class BayesianLinearRegression(
         return self
 
     @available_if(_rows_add_up)
-    def merge(self, other: BayesianLinearRegression) -> BayesianLinearRegression:
+    def merge(self, other: BayesianLinearRegressor) -> BayesianLinearRegressor:
         """Return the model that has seen the data of both; parameters are those of this one."""
         mine, theirs = self._fitted(), other._fitted()
         if mine.statistics.n_inputs != theirs.statistics.n_inputs:
@@ -413,7 +413,7 @@ class BayesianLinearRegression(
         values, noise = self._belief.sample_values(check_grouped_inputs(self, X), size, generator)
         return values + np.sqrt(noise)[:, None] * generator.standard_normal(values.shape)
 
-    def with_prior_scaled(self, factor: float) -> BayesianLinearRegression:
+    def with_prior_scaled(self, factor: float) -> BayesianLinearRegressor:
         """Return an unfitted copy whose prior has standard deviations ``factor`` times as large.
 
         Those of the weights and of the intercept; what the data of this fit have set in the prior

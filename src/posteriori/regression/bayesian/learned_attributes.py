@@ -1,4 +1,4 @@
-"""What a fitted :class:`BayesianLinearRegression` answers about itself, from what it has learned.
+"""What a fitted :class:`BayesianLinearRegressor` answers about itself, from what it has learned.
 
 Sums over rows are kept; the posterior is solved for when one of these is first asked for.
 """

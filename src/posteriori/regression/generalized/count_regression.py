@@ -26,16 +26,16 @@ from posteriori.inference.predictors.curves.count_curves import (
 from posteriori.inference.predictors.curves.predicted_counts import count_member, count_width
 from posteriori.numerics.calculus.level_off import levelled_mean
 from posteriori.numerics.types import Array
-from posteriori.regression.generalized.generalized_regression import GeneralizedRegression
+from posteriori.regression.generalized.generalized_regression import GeneralizedRegressor
 
 __all__ = [
-    "DispersedRegression",
-    "NegativeBinomialRegression",
-    "PoissonRegression",
+    "DispersedRegressor",
+    "NegativeBinomialRegressor",
+    "PoissonRegressor",
 ]
 
 
-class CountRegression(GeneralizedRegression):
+class CountRegressor(GeneralizedRegressor):
     """What regressions for counts have in common: a log link that levels off, and targets >= 0."""
 
     #: ln T, the logarithm of the largest count seen; no bound before that.
@@ -77,7 +77,7 @@ class CountRegression(GeneralizedRegression):
         return levelled_mean(eta.mean, eta.variance, self._log_top)
 
 
-class PoissonRegression(CountRegression):
+class PoissonRegressor(CountRegressor):
     """Counts whose log rate is linear in the inputs, with the posterior by Laplace's method.
 
     On standardised columns every weight has the prior N(0, 1/α); the intercept, which is the log rate at the
@@ -121,7 +121,7 @@ class PoissonRegression(CountRegression):
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 2))
-    >>> m = PoissonRegression().fit(X, rng.poisson(np.exp(1.0 + X @ [0.5, -0.3])))
+    >>> m = PoissonRegressor().fit(X, rng.poisson(np.exp(1.0 + X @ [0.5, -0.3])))
     >>> m.coef_.round(1)
     array([ 0.5, -0.3])
     >>> m.predict_dist([[1.0, 1.0]]).interval(0.9)  # of the next count
@@ -135,7 +135,7 @@ class PoissonRegression(CountRegression):
         return np.full_like(log_shape, np.inf)
 
 
-class DispersedRegression(CountRegression):
+class DispersedRegressor(CountRegressor):
     """What regressions with negative binomial counts have in common, whose log shape is ln r."""
 
     _shaped = True
@@ -152,10 +152,10 @@ class DispersedRegression(CountRegression):
         return log_shape
 
 
-class NegativeBinomialRegression(DispersedRegression):
+class NegativeBinomialRegressor(DispersedRegressor):
     """Counts whose log mean is linear in the inputs, with variance μ + μ²/r.
 
-    Predicted means level off beyond the largest count, and priors are those of :class:`PoissonRegression`; the count r is learned with the weights, and its
+    Predicted means level off beyond the largest count, and priors are those of :class:`PoissonRegressor`; the count r is learned with the weights, and its
     logarithm has the prior N(0, 1/α). As r grows the counts become Poisson.
 
     Parameters
@@ -163,14 +163,14 @@ class NegativeBinomialRegression(DispersedRegression):
     prior_precision : float
         Precision of every weight on standardised columns, of the intercept and of ln r.
     fit_intercept, tol, max_iter, groups
-        As of :class:`PoissonRegression`.
+        As of :class:`PoissonRegressor`.
 
     Attributes
     ----------
     count_ : float
         The count r at the mode; predictions integrate over its posterior.
     posterior_, coef_, intercept_, log_evidence_, effective_parameters_, group_effects_, n_iter_
-        As of :class:`PoissonRegression`.
+        As of :class:`PoissonRegressor`.
     n_features_in_, feature_names_in_
 
     Examples
@@ -179,7 +179,7 @@ class NegativeBinomialRegression(DispersedRegression):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 1))
     >>> y = rng.poisson(np.exp(1.0 + X[:, 0]) * rng.gamma(2.0, 0.5, size=500))
-    >>> varied, plain = NegativeBinomialRegression().fit(X, y), PoissonRegression().fit(X, y)
+    >>> varied, plain = NegativeBinomialRegressor().fit(X, y), PoissonRegressor().fit(X, y)
     >>> bool(varied.log_evidence_ > plain.log_evidence_)
     True
     """

@@ -36,7 +36,7 @@ from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_squares
 
-__all__ = ["START", "GeneralizedRegression", "RowNodes"]
+__all__ = ["START", "GeneralizedRegressor", "RowNodes"]
 
 #: Points of the Gauss–Hermite rule over a log shape.
 _SHAPE_NODES = 5
@@ -70,13 +70,13 @@ class RowNodes(NamedTuple):
     variance: Array
 
 
-class GeneralizedRegression(RegressorMixin, LinearPredictorEstimator):
+class GeneralizedRegressor(RegressorMixin, LinearPredictorEstimator):
     """What regressions on a linear predictor have in common.
 
     Parameters
     ----------
     prior_precision, fit_intercept, tol, max_iter, groups
-        As of :class:`PoissonRegression`.
+        As of :class:`PoissonRegressor`.
     """
 
     def __init__(

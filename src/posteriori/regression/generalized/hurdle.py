@@ -36,30 +36,30 @@ from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import width_factor
-from posteriori.regression.generalized.count_regression import NegativeBinomialRegression
-from posteriori.regression.generalized.occurrence import OccurrenceRegression
+from posteriori.regression.generalized.count_regression import NegativeBinomialRegressor
+from posteriori.regression.generalized.occurrence import OccurrenceRegressor
 from posteriori.regression.generalized.zero_or_counts import ZeroOrCounts
 
-__all__ = ["HurdleRegression"]
+__all__ = ["HurdleRegressor"]
 
 
-class HurdleRegression(ApproximatePosterior, RegressorMixin, BaseEstimator):
+class HurdleRegressor(ApproximatePosterior, RegressorMixin, BaseEstimator):
     """Counts with a model of its own for those that are 0.
 
     Whether a count is 0 is a logistic regression of all rows; what those that are not have beyond one
-    is a negative binomial regression. Both have the priors of :class:`PoissonRegression`, the first
+    is a negative binomial regression. Both have the priors of :class:`PoissonRegressor`, the first
     around the log odds of the share of counts that are not 0.
 
     Parameters
     ----------
     prior_precision, fit_intercept, tol, max_iter, groups
-        As of :class:`NegativeBinomialRegression`, of both parts.
+        As of :class:`NegativeBinomialRegressor`, of both parts.
 
     Attributes
     ----------
     occurrence_ : estimator
         Of y > 0: ``coef_``, ``intercept_``, ``posterior_`` and ``predict`` (the probability).
-    excess_ : NegativeBinomialRegression
+    excess_ : NegativeBinomialRegressor
         Of y − 1 in rows where y > 0.
     log_evidence_ : LogEvidence
         Of kind "laplace" (or "type-II" with groups), the sum of both parts.
@@ -77,7 +77,7 @@ class HurdleRegression(ApproximatePosterior, RegressorMixin, BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 1))
     >>> y = np.where(rng.random(500) < 0.6, 0, 1 + rng.poisson(np.exp(1.0 + 0.5 * X[:, 0])))
-    >>> two_parts, one = HurdleRegression().fit(X, y), NegativeBinomialRegression().fit(X, y)
+    >>> two_parts, one = HurdleRegressor().fit(X, y), NegativeBinomialRegressor().fit(X, y)
     >>> bool(two_parts.log_evidence_ > one.log_evidence_)
     True
     >>> two_parts.predict_dist([[0.0]]).cdf(0.0).round(1)  # that there are none
@@ -118,12 +118,12 @@ class HurdleRegression(ApproximatePosterior, RegressorMixin, BaseEstimator):
         check_counts(self, rows.y)
         some = rows.y > 0
         if not some.any():
-            raise ValueError("HurdleRegression needs counts > 0 among y, got zeros only")
+            raise ValueError("HurdleRegressor needs counts > 0 among y, got zeros only")
         inputs, f = codes_last(rows.inputs), rows.frequency
         parameters = self.get_params(deep=False) | {"groups": last_columns(rows.codes)}
         occurrence, excess = (
-            OccurrenceRegression(**parameters),
-            NegativeBinomialRegression(**parameters),
+            OccurrenceRegressor(**parameters),
+            NegativeBinomialRegressor(**parameters),
         )
         occurrence.fit(inputs, some.astype(np.float64), sample_weight=f)
         with warnings.catch_warnings():  # of targets that are not whole: said above

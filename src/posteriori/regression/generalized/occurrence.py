@@ -16,15 +16,15 @@ from posteriori.inference.predictors.generalized_linear import Curve
 from posteriori.numerics.calculus.predictor_nodes import predictor_nodes
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
-from posteriori.regression.generalized.generalized_regression import GeneralizedRegression
+from posteriori.regression.generalized.generalized_regression import GeneralizedRegressor
 
-__all__ = ["OccurrenceRegression", "log_odds", "mean_occurrence"]
+__all__ = ["OccurrenceRegressor", "log_odds", "mean_occurrence"]
 
 
-class OccurrenceRegression(GeneralizedRegression):
+class OccurrenceRegressor(GeneralizedRegressor):
     """Targets 0 and 1 whose log odds are linear in the inputs, by Laplace's method.
 
-    Priors are those of :class:`PoissonRegression`, around the log odds of the share of ones.
+    Priors are those of :class:`PoissonRegressor`, around the log odds of the share of ones.
     """
 
     def _centre(self, rows: Rows) -> tuple[float, float, float]:

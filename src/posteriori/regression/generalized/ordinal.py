@@ -50,7 +50,7 @@ class OrdinalRegression(ClassifierMixin, LinearPredictorEstimator):
     prior_precision : float
         Precision α.
     tol, max_iter
-        As of :class:`PoissonRegression`.
+        As of :class:`PoissonRegressor`.
 
     Attributes
     ----------

@@ -21,9 +21,9 @@ from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPre
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.types import Array
-from posteriori.regression.generalized.generalized_regression import GeneralizedRegression
+from posteriori.regression.generalized.generalized_regression import GeneralizedRegressor
 
-__all__ = ["RobustRegression"]
+__all__ = ["RobustRegressor"]
 
 #: Targets are taken as rounded to this share of their spread, so that exact data have a scale.
 _RESOLUTION = 1e-8
@@ -32,7 +32,7 @@ _RESOLUTION = 1e-8
 _VANISHING = 1e3
 
 
-class RobustRegression(GeneralizedRegression):
+class RobustRegressor(GeneralizedRegressor):
     """Linear regression with Student-t noise, whose scale is learned with the weights.
 
     With m the median of the targets and s their median distance from it, weights of standardised
@@ -49,14 +49,14 @@ class RobustRegression(GeneralizedRegression):
         Degrees of freedom of the noise: the smaller, the less an outlier counts; infinity is
         normal noise. Choose among several by ``log_evidence_``.
     fit_intercept, tol, max_iter, groups
-        As of :class:`PoissonRegression`.
+        As of :class:`PoissonRegressor`.
 
     Attributes
     ----------
     scale_ : float
         The scale of the noise at the mode; predictions integrate over its posterior.
     posterior_, coef_, intercept_, log_evidence_, effective_parameters_, group_effects_, n_iter_
-        As of :class:`PoissonRegression`.
+        As of :class:`PoissonRegressor`.
     n_features_in_, feature_names_in_
 
     Examples
@@ -65,13 +65,13 @@ class RobustRegression(GeneralizedRegression):
     >>> x = np.linspace(-1, 1, 50)[:, None]
     >>> y = 2.0 * x[:, 0] + 0.1 * np.sin(50 * x[:, 0])
     >>> y[::10] += 30.0
-    >>> RobustRegression().fit(x, y).coef_.round(1)
+    >>> RobustRegressor().fit(x, y).coef_.round(1)
     array([2.])
     """
 
     _shaped = True
     _shape_apart = True
-    _constraints = {**GeneralizedRegression._constraints, "dof": ABOVE_ZERO}
+    _constraints = {**GeneralizedRegressor._constraints, "dof": ABOVE_ZERO}
 
     def __init__(
         self,

@@ -41,12 +41,12 @@ from posteriori.inference.predictors.weight_belief import WeightBelief, laplace_
 from posteriori.numerics.calculus.level_off import levelled_mean
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
-from posteriori.regression.generalized.count_regression import DispersedRegression
+from posteriori.regression.generalized.count_regression import DispersedRegressor
 from posteriori.regression.generalized.generalized_regression import START, RowNodes
 from posteriori.regression.generalized.occurrence import log_odds, mean_occurrence
 from posteriori.regression.generalized.zero_or_counts import ZeroOrCounts
 
-__all__ = ["ZeroInflatedRegression"]
+__all__ = ["ZeroInflatedRegressor"]
 
 #: The least chance of counts that is told from 0.
 _LEAST = 1e-300
@@ -55,10 +55,10 @@ _LEAST = 1e-300
 _ODDS_NODES = 32
 
 
-class ZeroInflatedRegression(DispersedRegression):
+class ZeroInflatedRegressor(DispersedRegressor):
     """Negative binomial counts, some of which cannot be but 0, by a logistic model of which.
 
-    Beside :class:`HurdleRegression`, zeros are of two kinds here: those of rows that have no counts,
+    Beside :class:`HurdleRegressor`, zeros are of two kinds here: those of rows that have no counts,
     and those of rows that happen to have none. Weights of both parts, on standardised columns, have the
     prior N(0, 1/α), as ln r has; the intercepts are believed to be near the logarithm of the mean of the
     counts above 0, and near the log odds of their share.
@@ -66,7 +66,7 @@ class ZeroInflatedRegression(DispersedRegression):
     Parameters
     ----------
     prior_precision, fit_intercept, tol, max_iter, groups
-        As of :class:`NegativeBinomialRegression`, of both parts: a level has an effect on the log mean
+        As of :class:`NegativeBinomialRegressor`, of both parts: a level has an effect on the log mean
         and one on the log odds, each with a spread of its own.
 
     Attributes
@@ -94,7 +94,7 @@ class ZeroInflatedRegression(DispersedRegression):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 1))
     >>> y = (rng.random(500) < 0.6) * rng.poisson(np.exp(1.0 + 0.5 * X[:, 0]))
-    >>> m = ZeroInflatedRegression().fit(X, y)
+    >>> m = ZeroInflatedRegressor().fit(X, y)
     >>> m.coef_.round(1)  # of the log mean
     array([0.5])
     >>> m.predict_dist([[0.0]]).probability.round(1)  # that there can be any
@@ -104,7 +104,7 @@ class ZeroInflatedRegression(DispersedRegression):
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         rows = super()._read_rows(X, y, sample_weight)
         if not np.any(rows.y > 0):
-            raise ValueError("ZeroInflatedRegression needs counts > 0 among y, got zeros only")
+            raise ValueError("ZeroInflatedRegressor needs counts > 0 among y, got zeros only")
         return rows
 
     # -- learning ----------------------------------------------------------------------------

@@ -48,7 +48,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
     Notes
     -----
     Costs O(N³) and N² numbers; a finite map of M < N features is better given to
-    :class:`LinearRegression` or :class:`BayesianLinearRegression`.
+    :class:`LinearRegressor` or :class:`BayesianLinearRegressor`.
 
     Examples
     --------

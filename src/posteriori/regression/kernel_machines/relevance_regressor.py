@@ -20,7 +20,7 @@ from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.estimator_rows import check_inputs, check_rows
 from posteriori.estimators.kernel_choice import choose_kernel
 from posteriori.numerics.types import Array
-from posteriori.regression.bayesian.bayesian_regression import BayesianLinearRegression
+from posteriori.regression.bayesian.bayesian_regression import BayesianLinearRegressor
 
 __all__ = ["RelevanceVectorRegressor"]
 
@@ -77,9 +77,7 @@ class RelevanceVectorRegressor(ApproximatePosterior, RegressorMixin, BaseEstimat
         """
         rows = check_rows(self, X, y)
         kernel = choose_kernel(self.kernel, rows.x)
-        learned = BayesianLinearRegression(hyperparameters="ard").fit(
-            kernel(rows.x, rows.x), rows.y
-        )
+        learned = BayesianLinearRegressor(hyperparameters="ard").fit(kernel(rows.x, rows.x), rows.y)
         kept = np.flatnonzero(np.isfinite(learned.prior_precision_))
         self._belief = learned._belief.on_columns(kept)
         self.kernel_, self.relevance_, self.relevance_vectors_ = kernel, kept, rows.x[kept]

@@ -19,7 +19,7 @@ DENSITY: tuple[Candidate, ...] = (
     Candidate(
         "log-normal",
         "density",
-        "posteriori.regression.LogLinearRegression",
+        "posteriori.regression.LogLinearRegressor",
         {"prior_precision": float("inf")},
         "of the logarithm: unit information around the mean",
         encoding="nothing",
@@ -28,7 +28,7 @@ DENSITY: tuple[Candidate, ...] = (
     Candidate(
         "Student t",
         "density",
-        "posteriori.regression.RobustRegression",
+        "posteriori.regression.RobustRegressor",
         prior="unit information around the mean; log width N(0, 1)",
         cost=2.0,
         encoding="nothing",
@@ -47,7 +47,7 @@ DENSITY: tuple[Candidate, ...] = (
     Candidate(
         "Poisson",
         "density",
-        "posteriori.regression.PoissonRegression",
+        "posteriori.regression.PoissonRegressor",
         prior="log rate N(log mean, 1)",
         cost=2.0,
         encoding="nothing",
@@ -56,7 +56,7 @@ DENSITY: tuple[Candidate, ...] = (
     Candidate(
         "negative binomial",
         "density",
-        "posteriori.regression.NegativeBinomialRegression",
+        "posteriori.regression.NegativeBinomialRegressor",
         prior="log rate N(log mean, 1); log dispersion N(0, 1)",
         cost=3.0,
         encoding="nothing",

@@ -41,7 +41,7 @@ REGRESSION: tuple[Candidate, ...] = (
     Candidate(
         "robust linear",
         "regression",
-        "posteriori.regression.RobustRegression",
+        "posteriori.regression.RobustRegressor",
         prior="Student-t noise; " + _UNIT,
         cost=4.0,
         title="straight lines (robust)",
@@ -113,7 +113,7 @@ REGRESSION: tuple[Candidate, ...] = (
     Candidate(
         "Poisson",
         "regression",
-        "posteriori.regression.PoissonRegression",
+        "posteriori.regression.PoissonRegressor",
         prior=LOGIT,
         cost=3.0,
         targets="counts",
@@ -122,7 +122,7 @@ REGRESSION: tuple[Candidate, ...] = (
     Candidate(
         "negative binomial",
         "regression",
-        "posteriori.regression.NegativeBinomialRegression",
+        "posteriori.regression.NegativeBinomialRegressor",
         prior=LOGIT + "; log dispersion N(0, 1)",
         cost=5.0,
         targets="counts",
@@ -131,7 +131,7 @@ REGRESSION: tuple[Candidate, ...] = (
     Candidate(
         "hurdle",
         "regression",
-        "posteriori.regression.HurdleRegression",
+        "posteriori.regression.HurdleRegressor",
         prior="whether there are any, and how many more than one: " + LOGIT,
         cost=6.0,
         targets="many zeros",
@@ -140,7 +140,7 @@ REGRESSION: tuple[Candidate, ...] = (
     Candidate(
         "zero-inflated",
         "regression",
-        "posteriori.regression.ZeroInflatedRegression",
+        "posteriori.regression.ZeroInflatedRegressor",
         prior="whether there can be any, and how many: " + LOGIT + "; log dispersion N(0, 1)",
         cost=8.0,
         targets="many zeros",
@@ -150,7 +150,7 @@ REGRESSION: tuple[Candidate, ...] = (
     Candidate(
         "log-linear",
         "regression",
-        "posteriori.regression.LogLinearRegression",
+        "posteriori.regression.LogLinearRegressor",
         prior="of the logarithm: " + _UNIT,
         targets="positive",
         title="growth rates (log-linear)",

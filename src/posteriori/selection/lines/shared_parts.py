@@ -9,7 +9,7 @@ __all__ = ["AVERAGED", "FOREST", "LINEAR", "LOGIT", "WEAK"]
 
 LOGIT = "each weight N(0, 1) on standardised columns"
 WEAK = "weights N(0, 1) on standardised columns and targets, noise Inv-Gamma(1, 1/200)"
-LINEAR = "posteriori.regression.BayesianLinearRegression"
+LINEAR = "posteriori.regression.BayesianLinearRegressor"
 
 AVERAGED: Mapping[str, Any] = {"search": "greedy", "max_depth": 8}
 FOREST: Mapping[str, Any] = {
