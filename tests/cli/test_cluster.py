@@ -9,7 +9,7 @@ from click.testing import Result
 from tests.analysis.groups.grouped_tables import blobs, mixed
 from typer.testing import CliRunner
 
-from posteriori.analysis.groups import found_groups
+from posteriori.analysis.groups import group_search
 from posteriori.cli import app
 
 
@@ -92,7 +92,7 @@ def test_nothing_is_written_after_an_interrupt(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(found_groups, "draw_groups", interrupt)
+    monkeypatch.setattr(group_search, "draw_groups", interrupt)
     written = [tmp_path / name for name in ("g.html", "l.csv", "m.po")]
     places = zip(("--html", "--out", "--save"), written, strict=True)
     done = run("cluster", clouds, *(part for pair in places for part in pair))

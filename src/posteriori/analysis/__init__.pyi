@@ -1,4 +1,8 @@
 from posteriori.analysis.analyzing import Analysis as Analysis, compare as compare
+from posteriori.analysis.counted.profiles import (
+    ClusterProfile as ClusterProfile,
+    Trait as Trait,
+)
 from posteriori.analysis.densities.describing import TableDensity as TableDensity
 from posteriori.analysis.densities.odd_rows import OddEntry as OddEntry, OddRow as OddRow
 from posteriori.analysis.forecasts.event_effect import EventEffect as EventEffect
@@ -6,10 +10,6 @@ from posteriori.analysis.forecasts.forecasting import Forecast as Forecast
 from posteriori.analysis.forecasts.forecasts_of_table import (
     Forecasts as Forecasts,
     forecast as forecast,
-)
-from posteriori.analysis.groups.cluster_profiles import (
-    ClusterProfile as ClusterProfile,
-    Trait as Trait,
 )
 from posteriori.analysis.groups.clustering import Clustering as Clustering, cluster as cluster
 from posteriori.analysis.saved.cluster_model import ClusterModel as ClusterModel

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from posteriori import forecast
-from posteriori.analysis.forecasts.shown.forecast_figures import autocorrelation
-from posteriori.analysis.forecasts.shown.forecast_page import forecasting_code
-from posteriori.analysis.forecasts.shown.forecast_words import heading_words
+from posteriori.analysis.forecasts.forecast_figures import autocorrelation
+from posteriori.analysis.forecasts.forecast_page import forecasting_code
+from posteriori.analysis.forecasts.forecast_words import heading_words
 from tests.analysis.forecasts.dated_tables import monthly, yearly
 
 

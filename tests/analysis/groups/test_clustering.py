@@ -12,9 +12,9 @@ import pytest
 from scipy.special import logsumexp
 
 from posteriori.analysis import cluster
-from posteriori.analysis.groups import found_groups, number_search
+from posteriori.analysis.groups import group_search, number_search
+from posteriori.analysis.groups.cluster_rows import numbers_to_try, read_rows
 from posteriori.analysis.groups.number_search import Tried, search_numbers
-from posteriori.analysis.groups.rows_to_group import numbers_to_try, read_rows
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.estimators.component_choice import choose_components
 from posteriori.mixture import BayesianGaussianMixture, LatentClasses
@@ -116,7 +116,7 @@ def test_groups_of_several_components_are_told_as_groups() -> None:
 
 def test_large_tables_are_grouped_by_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """And their components are joined all the same."""
-    monkeypatch.setattr(found_groups, "can_be_drawn", lambda *_: False)
+    monkeypatch.setattr(group_search, "can_be_drawn", lambda *_: False)
     found = cluster(skewed(2), max_clusters=5)
     assert found.n_clusters == 2
     assert found.drawn is None

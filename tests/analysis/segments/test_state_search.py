@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from posteriori import segment
-from posteriori.analysis.fitting.number_weights import weigh_numbers
+from posteriori.analysis.counted.number_weights import weigh_numbers
 from posteriori.analysis.segments import state_search
 from posteriori.analysis.segments.state_search import TriedStates
 

@@ -17,7 +17,7 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.preparation import CodeColumns
-from posteriori.analysis.groups.rows_to_group import column_step, read_rows
+from posteriori.analysis.groups.cluster_rows import column_step, read_rows
 from posteriori.analysis.saved.density_model import log_density_of
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted

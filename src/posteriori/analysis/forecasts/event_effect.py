@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.forecasts.dated.prepared_series import ForecastOptions, Prepared
+from posteriori.analysis.forecasts.prepared_series import ForecastOptions, Prepared
 from posteriori.numerics.types import Array
 
 __all__ = ["EventEffect", "measure_event"]

@@ -12,29 +12,29 @@ import pandas as pd
 from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.fitting.ranked_outcomes import told_end
 from posteriori.analysis.fitting.running import Outcome, run_candidates
-from posteriori.analysis.forecasts.dated.dated_column import DatedTable
-from posteriori.analysis.forecasts.dated.prepared_series import (
-    ForecastOptions,
-    Prepared,
-    prepare_series,
-)
 from posteriori.analysis.forecasts.event_effect import EventEffect, measure_event
-from posteriori.analysis.forecasts.forecast_problem import suited_series
-from posteriori.analysis.forecasts.interval_columns import interval_columns
-from posteriori.analysis.forecasts.kept_models import make_forecast_model
-from posteriori.analysis.forecasts.origin_scores import join_origins, score_from_origin
-from posteriori.analysis.forecasts.ranked_series import rank_series
-from posteriori.analysis.forecasts.shown.forecast_words import (
+from posteriori.analysis.forecasts.forecast_words import (
     forecast_rows,
     heading_words,
     step_rows,
     verdict_of_forecast,
 )
+from posteriori.analysis.forecasts.interval_columns import interval_columns
+from posteriori.analysis.forecasts.prepared_series import (
+    ForecastOptions,
+    Prepared,
+    prepare_series,
+)
+from posteriori.analysis.forecasts.ranked_series import rank_series
 from posteriori.analysis.report.ranking_tables import aligned, remark_parts
 from posteriori.analysis.saved.forecast_model import ForecastModel
+from posteriori.analysis.saved.kept_forecasts import make_forecast_model
+from posteriori.analysis.table.dated_column import DatedTable
 from posteriori.analysis.tasks.contract import Grid, Page, Part, TaskResult
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
+from posteriori.selection.origins.forecast_problem import suited_series
+from posteriori.selection.origins.origin_scores import join_origins, score_from_origin
 from posteriori.sequence.series.structural_series import StructuralSeries
 
 __all__ = ["Forecast", "forecast_series"]
@@ -163,12 +163,12 @@ class Forecast(TaskResult):
             yield Grid(*step_rows(self))
 
     def page(self, title: str) -> Page:
-        from posteriori.analysis.forecasts.shown.forecast_page import make_forecast_page
+        from posteriori.analysis.forecasts.forecast_page import make_forecast_page
 
         return make_forecast_page(self, title)
 
     def code(self, loading: str = "") -> str:
-        from posteriori.analysis.forecasts.shown.forecast_page import forecasting_code
+        from posteriori.analysis.forecasts.forecast_page import forecasting_code
 
         return forecasting_code(self, loading)
 

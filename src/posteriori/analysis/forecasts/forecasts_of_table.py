@@ -14,12 +14,12 @@ import pandas as pd
 
 from posteriori.analysis.fitting.running import DIED, INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.fitting.workers import Workers, beside, count_jobs, in_processes
-from posteriori.analysis.forecasts.dated.dated_column import DatedTable, read_dated_table
-from posteriori.analysis.forecasts.dated.prepared_series import ForecastOptions, check_mass
 from posteriori.analysis.forecasts.forecasting import Forecast, forecast_series
-from posteriori.analysis.forecasts.kept_models import make_forecast_model
-from posteriori.analysis.forecasts.shown.forecasts_words import series_rows
+from posteriori.analysis.forecasts.forecasts_words import series_rows
+from posteriori.analysis.forecasts.prepared_series import ForecastOptions, check_mass
 from posteriori.analysis.saved.forecast_model import ForecastModel
+from posteriori.analysis.saved.kept_forecasts import make_forecast_model
+from posteriori.analysis.table.dated_column import DatedTable, read_dated_table
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.tasks.contract import Grid, Page, Part, Table, TaskResult, Words
@@ -124,7 +124,7 @@ class Forecasts(TaskResult):
             yield Words(f"and {more}", "dim")
 
     def page(self, title: str) -> Page:
-        from posteriori.analysis.forecasts.shown.forecasts_page import make_forecasts_page
+        from posteriori.analysis.forecasts.forecasts_page import make_forecasts_page
 
         return make_forecasts_page(self, title)
 

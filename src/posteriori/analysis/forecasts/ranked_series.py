@@ -11,12 +11,12 @@ from sklearn.pipeline import Pipeline
 from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.fitting.ranked_outcomes import all_outcomes, order_outcomes
 from posteriori.analysis.fitting.running import Outcome
-from posteriori.analysis.forecasts.forecast_problem import ForecastProblem
-from posteriori.analysis.forecasts.origin_scores import average_scores, measure_scores
-from posteriori.analysis.forecasts.series_average import SeriesAverage
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
+from posteriori.selection.origins.forecast_problem import ForecastProblem
+from posteriori.selection.origins.origin_scores import average_scores, measure_scores
+from posteriori.sequence.series.series_average import SeriesAverage
 
 __all__ = ["RankedSeries", "rank_series"]
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.fitting.number_weights import Found
-from posteriori.analysis.groups.drawn_groups import DEEPEST, SHALLOWEST, fewest_rows
+from posteriori.analysis.counted.number_weights import Found
 from posteriori.analysis.groups.number_search import Tried
 from posteriori.inference.classes.column_checks import places_of
 from posteriori.inference.mixtures.summits.density_ridges import MixtureParts, join_over_dips
 from posteriori.inference.mixtures.summits.row_valleys import seen_ridges
+from posteriori.mixture.groups.drawn_groups import DEEPEST, SHALLOWEST, fewest_rows
 from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.logspace import softmax
 from posteriori.numerics.types import Array, IntArray

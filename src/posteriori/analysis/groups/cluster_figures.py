@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.analysis.counted.profiles import IN_DOUBT
 from posteriori.analysis.groups.cluster_map import ClusterMap
-from posteriori.analysis.groups.cluster_profiles import IN_DOUBT
 from posteriori.drawing.charts.chart import BROAD, Axis, Chart
 from posteriori.drawing.charts.marks import Bars, Curve, Dots, Mark, Segments, Texts
 from posteriori.drawing.charts.raster import Raster

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from posteriori.analysis.counted.profiles import IN_DOUBT, ClusterProfile, Trait
 from posteriori.analysis.fitting.importance import Effects
 from posteriori.analysis.groups.cluster_figures import draw_map, draw_numbers, draw_similarity
 from posteriori.analysis.groups.cluster_map import make_map
-from posteriori.analysis.groups.cluster_profiles import IN_DOUBT, ClusterProfile, Trait
 from posteriori.analysis.groups.cluster_words import (
     TRAIT_HEADER,
     entry_words,

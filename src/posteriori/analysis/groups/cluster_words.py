@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.analysis.fitting.number_weights import Found
-from posteriori.analysis.groups.cluster_profiles import ClusterProfile, Trait
-from posteriori.analysis.groups.drawn_groups import DrawnGroups
+from posteriori.analysis.counted.number_weights import Found
+from posteriori.analysis.counted.profiles import ClusterProfile, Trait
 from posteriori.analysis.table.values import dates_of
 from posteriori.analysis.table.wording import counted, fixed_number, short_number
+from posteriori.mixture.groups.drawn_groups import DrawnGroups
 
 __all__ = [
     "TRAIT_HEADER",

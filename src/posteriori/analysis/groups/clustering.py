@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.number_weights import Found
-from posteriori.analysis.groups.cluster_profiles import IN_DOUBT, ClusterProfile, make_profiles
+from posteriori.analysis.counted.counted_finding import CountedFinding
+from posteriori.analysis.counted.drawn_intervals import with_drawn_intervals
+from posteriori.analysis.counted.number_weights import Found
+from posteriori.analysis.counted.profiles import IN_DOUBT, ClusterProfile, make_profiles
+from posteriori.analysis.groups.cluster_rows import ClusterRows, numbers_to_try, read_rows
 from posteriori.analysis.groups.cluster_words import (
     TRAIT_HEADER,
     number_rows,
@@ -18,18 +21,15 @@ from posteriori.analysis.groups.cluster_words import (
     profile_rows,
     verdict_in_words,
 )
-from posteriori.analysis.groups.drawn_groups import DrawnGroups
-from posteriori.analysis.groups.drawn_intervals import with_drawn_intervals
-from posteriori.analysis.groups.found_groups import Grouping, find_groups
+from posteriori.analysis.groups.group_search import Grouping, find_groups
 from posteriori.analysis.groups.number_search import Tried
-from posteriori.analysis.groups.rows_to_group import ClusterRows, numbers_to_try, read_rows
-from posteriori.analysis.report.counted_finding import CountedFinding
 from posteriori.analysis.saved.cluster_model import ClusterModel
 from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.tasks.contract import Grid, Page, Part, Table, Words
+from posteriori.mixture.groups.drawn_groups import DrawnGroups
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Clustering", "cluster"]

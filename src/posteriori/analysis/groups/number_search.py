@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.fitting.number_weights import (
+from posteriori.analysis.counted.number_weights import (
     Found,
     early_end,
     heard_interrupts,

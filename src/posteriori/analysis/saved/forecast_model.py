@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.forecasts.dated.dated_column import levels_of, read_moments
-from posteriori.analysis.forecasts.dated.holiday_inputs import count_holidays
-from posteriori.analysis.forecasts.dated.series_calendar import name_steps, time_words
 from posteriori.analysis.forecasts.interval_columns import interval_columns
 from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, saved_as
 from posteriori.analysis.table.columns import Column, numbers_in
+from posteriori.analysis.table.dated_column import levels_of, read_moments
+from posteriori.analysis.table.holiday_inputs import count_holidays
 from posteriori.analysis.table.reading import to_pandas
+from posteriori.analysis.table.series_calendar import name_steps, time_words
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_clock import SeriesClock

@@ -7,7 +7,7 @@ __all__ = ["CLASSES", "COMPUTED", "EARLIER_NAMES", "ROWS_OF_COMPUTED", "SHARED_P
 #: All classes that files may hold, by module. A model that holds another one adds it here.
 CLASSES: dict[str, tuple[str, ...]] = {
     "posteriori.analysis.densities.density_average": ("DensityAverage",),
-    "posteriori.analysis.forecasts.series_average": ("SeriesAverage",),
+    "posteriori.sequence.series.series_average": ("SeriesAverage",),
     "posteriori.analysis.saved.forecast_model": ("SavedSeries", "SeriesShelf"),
     "posteriori.analysis.fitting.preparation": (
         "CodeColumns",

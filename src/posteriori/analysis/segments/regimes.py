@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.groups.cluster_profiles import Trait, make_profiles
+from posteriori.analysis.counted.profiles import Trait, make_profiles
 from posteriori.analysis.saved.segment_model import SegmentModel
 from posteriori.analysis.segments.segment_rows import SegmentRows
 from posteriori.inference.state_chains.state_filters import filter_states

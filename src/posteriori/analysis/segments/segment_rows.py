@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.preparation import CodeColumns
-from posteriori.analysis.groups.rows_to_group import FEWEST_ROWS, open_rounding
+from posteriori.analysis.groups.cluster_rows import FEWEST_ROWS, open_rounding
 from posteriori.analysis.saved.segment_model import recode
 from posteriori.analysis.table.columns import (
     Column,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from posteriori.analysis.fitting.number_weights import Found
-from posteriori.analysis.groups.cluster_profiles import Trait
+from posteriori.analysis.counted.number_weights import Found
+from posteriori.analysis.counted.profiles import Trait
 from posteriori.analysis.groups.cluster_words import probability_words, trait_numbers
 from posteriori.analysis.segments.regimes import Regime
 from posteriori.analysis.segments.state_search import TriedStates

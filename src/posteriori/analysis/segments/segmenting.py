@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.number_weights import Found
-from posteriori.analysis.report.counted_finding import CountedFinding
+from posteriori.analysis.counted.counted_finding import CountedFinding
+from posteriori.analysis.counted.number_weights import Found
 from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.saved.segment_model import SegmentModel
 from posteriori.analysis.segments.regimes import Regime, make_regimes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from posteriori.analysis.forecasts.shown.forecast_page import fan_of, interval_table
-from posteriori.analysis.forecasts.shown.forecasts_words import series_rows
+from posteriori.analysis.forecasts.forecast_page import fan_of, interval_table
+from posteriori.analysis.forecasts.forecasts_words import series_rows
 from posteriori.analysis.report.html_pieces import bullet_list, paragraph, section, table
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.tasks.contract import Page

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.forecasts.dated.series_calendar import time_words
-from posteriori.analysis.forecasts.shown.forecast_figures import (
+from posteriori.analysis.forecasts.forecast_figures import (
     draw_autocorrelation,
     draw_errors,
     draw_fan,
@@ -16,7 +15,7 @@ from posteriori.analysis.forecasts.shown.forecast_figures import (
     draw_part,
     draw_surprises,
 )
-from posteriori.analysis.forecasts.shown.forecast_words import (
+from posteriori.analysis.forecasts.forecast_words import (
     forecast_rows,
     heading_words,
     step_rows,
@@ -32,6 +31,7 @@ from posteriori.analysis.report.html_pieces import (
     table,
 )
 from posteriori.analysis.report.ranking_tables import failures_of, warnings_of
+from posteriori.analysis.table.series_calendar import time_words
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.analysis.tasks.contract import Page
 from posteriori.numerics.types import Array

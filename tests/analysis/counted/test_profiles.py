@@ -6,10 +6,10 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import ttest_1samp
 
+from posteriori.analysis.counted.drawn_intervals import with_drawn_intervals
+from posteriori.analysis.counted.profiles import make_profiles
 from posteriori.analysis.fitting.preparation import CodeColumns
 from posteriori.analysis.groups.cluster_map import make_map
-from posteriori.analysis.groups.cluster_profiles import make_profiles
-from posteriori.analysis.groups.drawn_intervals import with_drawn_intervals
 from posteriori.analysis.table.columns import describe_columns
 from tests.analysis.groups.grouped_tables import groups_of, mixed
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.analysis.fitting.preparation import CodeColumns
-from posteriori.analysis.groups.cluster_profiles import (
+from posteriori.analysis.counted.profiles import (
     TAIL,
     ClusterProfile,
     Trait,
     level_names,
     sort_traits,
 )
+from posteriori.analysis.fitting.preparation import CodeColumns
 from posteriori.analysis.table.columns import Column
 from posteriori.inference.mixtures.partitions.parameter_draws import sum_members
 from posteriori.numerics.types import Array

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.fitting.number_weights import Found, heard_interrupts
+from posteriori.analysis.counted.number_weights import Found, heard_interrupts
 from posteriori.analysis.groups.bound_groups import join_tried
-from posteriori.analysis.groups.drawn_groups import DrawnGroups, can_be_drawn, draw_groups
 from posteriori.analysis.groups.number_search import Tried, search_numbers
 from posteriori.inference.mixtures.partitions.partition_matching import MatchedPartitions
+from posteriori.mixture.groups.drawn_groups import DrawnGroups, can_be_drawn, draw_groups
 from posteriori.numerics.lazy import optimize
 from posteriori.numerics.types import Array, IntArray
 from posteriori.numerics.warnings import ConvergenceWarning

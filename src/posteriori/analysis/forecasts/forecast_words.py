@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from posteriori.analysis.fitting.averaged import AVERAGE
-from posteriori.analysis.forecasts.dated.series_calendar import time_words
+from posteriori.analysis.table.series_calendar import time_words
 from posteriori.analysis.table.wording import (
     counted,
     even_number,

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.forecasts.dated.dated_column import read_dated_table
-from posteriori.analysis.forecasts.dated.series_calendar import (
+from posteriori.analysis.table.dated_column import read_dated_table
+from posteriori.analysis.table.series_calendar import (
     choose_horizon,
     choose_periods,
     name_steps,

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.groups.drawn_rows import RowsToDraw, rows_to_draw
 from posteriori.inference.mixtures.partitions.partition_matching import (
     MatchedPartitions,
     match_partitions,
@@ -24,6 +23,7 @@ from posteriori.inference.mixtures.partitions.partition_prior import unknown_num
 from posteriori.inference.mixtures.partitions.rival_draws import draw_with_rivals
 from posteriori.inference.mixtures.summits.density_ridges import Ridges, join_over_dips
 from posteriori.inference.mixtures.summits.row_valleys import seen_ridges
+from posteriori.mixture.groups.drawn_rows import RowsToDraw, rows_to_draw
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["DEEPEST", "SHALLOWEST", "DrawnGroups", "can_be_drawn", "draw_groups", "fewest_rows"]

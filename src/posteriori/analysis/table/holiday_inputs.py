@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.forecasts.dated.later_steps import LaterSteps
+from posteriori.analysis.table.later_steps import LaterSteps
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_clock import SeriesClock
 from posteriori.sequence.series.series_rows import SeriesRows

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.preparation import NoColumns
-from posteriori.analysis.forecasts.dated.dated_column import DatedTable
 from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.saved.forecast_model import ForecastModel, SavedSeries, SeriesShelf
 from posteriori.analysis.table.columns import Column
+from posteriori.analysis.table.dated_column import DatedTable
 
 if TYPE_CHECKING:
     from posteriori.analysis.forecasts.forecasting import Forecast

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.forecasts.dated.dated_column import DatedTable, levels_of, read_moments
-from posteriori.analysis.forecasts.dated.series_calendar import time_words
 from posteriori.analysis.table.columns import Column, numbers_in
+from posteriori.analysis.table.dated_column import DatedTable, levels_of, read_moments
 from posteriori.analysis.table.reading import to_pandas
+from posteriori.analysis.table.series_calendar import time_words
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_rows import SeriesRows
 

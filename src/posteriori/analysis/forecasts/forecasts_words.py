@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from posteriori.analysis.forecasts.dated.series_calendar import time_words
+from posteriori.analysis.table.series_calendar import time_words
 from posteriori.analysis.table.wording import fixed_number, short_number
 
 if TYPE_CHECKING:

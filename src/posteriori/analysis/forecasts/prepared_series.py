@@ -7,31 +7,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.forecasts.dated.dated_column import DatedSeries, DatedTable, read_moment
-from posteriori.analysis.forecasts.dated.holiday_inputs import holiday_inputs
-from posteriori.analysis.forecasts.dated.later_steps import (
+from posteriori.analysis.table.columns import Column
+from posteriori.analysis.table.dated_column import DatedSeries, DatedTable, read_moment
+from posteriori.analysis.table.holiday_inputs import holiday_inputs
+from posteriori.analysis.table.later_steps import (
     LaterSteps,
     fill_left_out,
     later_positions,
     read_future,
 )
-from posteriori.analysis.forecasts.dated.series_calendar import (
+from posteriori.analysis.table.series_calendar import (
     Calendar,
     choose_horizon,
     choose_periods,
     name_steps,
     time_words,
 )
-from posteriori.analysis.forecasts.forecast_problem import (
+from posteriori.analysis.table.wording import counted
+from posteriori.numerics.recording import recording_step
+from posteriori.numerics.types import Array
+from posteriori.selection.origins.forecast_problem import (
     FEW_DRAWS,
     ForecastProblem,
     choose_origins,
     foresees,
 )
-from posteriori.analysis.table.columns import Column
-from posteriori.analysis.table.wording import counted
-from posteriori.numerics.recording import recording_step
-from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_rows import SeriesRows
 
 __all__ = ["ForecastOptions", "Prepared", "check_mass", "prepare_series"]

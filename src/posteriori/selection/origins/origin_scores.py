@@ -22,16 +22,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.forecasts.forecast_problem import (
+from posteriori.distributions.batches import has_atoms, take_members
+from posteriori.numerics.types import Array
+from posteriori.selection.candidates import Candidate
+from posteriori.selection.cross_validation import Metrics, recorded_log_density
+from posteriori.selection.origins.forecast_problem import (
     ForecastProblem,
     fit_all,
     fit_series,
     forecast_later,
 )
-from posteriori.distributions.batches import has_atoms, take_members
-from posteriori.numerics.types import Array
-from posteriori.selection.candidates import Candidate
-from posteriori.selection.cross_validation import Metrics, recorded_log_density
 from posteriori.selection.stacking import bootstrapped_weights, log_mixed
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from posteriori.analysis.fitting.number_weights import Found
+from posteriori.analysis.counted.number_weights import Found
 from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.numerics.types import Array
 

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from posteriori.analysis.forecasts.dated.dated_column import read_dated_table
-from posteriori.analysis.forecasts.dated.prepared_series import ForecastOptions, prepare_series
-from posteriori.analysis.forecasts.forecast_problem import (
+from posteriori.analysis.forecasts.prepared_series import ForecastOptions, prepare_series
+from posteriori.analysis.table.dated_column import read_dated_table
+from posteriori.numerics.types import Array
+from posteriori.selection.candidates import candidates_for
+from posteriori.selection.origins.forecast_problem import (
     ForecastProblem,
     choose_origins,
     suited_series,
 )
-from posteriori.analysis.forecasts.origin_scores import (
+from posteriori.selection.origins.origin_scores import (
     OriginScores,
     average_scores,
     crps_of_draws,
@@ -21,8 +23,6 @@ from posteriori.analysis.forecasts.origin_scores import (
     naive_scale,
     score_from_origin,
 )
-from posteriori.numerics.types import Array
-from posteriori.selection.candidates import candidates_for
 from posteriori.sequence import StructuralSeries
 from tests.analysis.forecasts.dated_tables import monthly, yearly
 

@@ -1,1 +1,0 @@
-"""A dated column made ready to be forecast: times, calendars, later steps, holidays."""

@@ -1,1 +1,0 @@
-"""Forecasts as words, figures and pages."""

@@ -1,0 +1,1 @@
+"""Groups of the rows of a table: partitions drawn from their posterior, components without a dip joined."""
