@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from posteriori.distributions.formatting import format_distribution
+from posteriori.distributions.parameter_words import naming_parameters
 from posteriori.distributions.unknown import Conditional, check_plate
 from posteriori.numerics.random import as_generator, as_size
 from posteriori.numerics.symbol import Symbol
@@ -98,8 +99,10 @@ class Distribution:
     _has_atoms: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Lock the arrays that properties remember, and refuse answers that are not a number."""
+        """Lock the arrays that properties remember, refuse answers that are not a number, name parameters."""
         super().__init_subclass__(**kwargs)
+        if "__new__" in vars(cls):
+            setattr(cls, "__new__", naming_parameters(cls.__new__))  # noqa: B010
         for name, member in tuple(vars(cls).items()):
             guarded = name in _ANSWERS
             if isinstance(member, cached_property):
