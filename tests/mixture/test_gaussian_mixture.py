@@ -240,6 +240,26 @@ def test_gradients_vanish_at_the_end_and_both_solvers_agree(kind):
         assert np.abs(found.covs).max() < 1e-3
 
 
+@pytest.mark.parametrize("kind", ["diag", "spherical"])
+def test_an_ascent_that_begins_at_the_top_has_converged(kind):
+    """Clusters that lie apart are found by a step of EM: from there rounding hides what a search gains."""
+    for seed in range(20):
+        x = blobs(60, k=2, seed=seed, spread=15.0)
+        found = GaussianMixture(
+            2, covariance_type=kind, solver="lbfgs", tol=1e-12, random_state=0
+        ).fit(x)  # warnings are errors
+        assert found.converged_
+
+
+def test_a_search_that_fails_below_the_top_is_told(monkeypatch):
+    import posteriori.inference.mixtures.likelihood_ascent as module
+
+    uphill = module.flat_gradient
+    monkeypatch.setattr(module, "flat_gradient", lambda *given: -uphill(*given))
+    with pytest.warns(ConvergenceWarning, match="the ascent stopped"):
+        GaussianMixture(2, solver="lbfgs", tol=1e-10, random_state=0).fit(blobs(60, k=2, spread=2))
+
+
 @pytest.mark.topic("000/I7", "000/I9")
 def test_one_component_is_mean_and_covariance():
     x = blobs(50)

@@ -40,6 +40,9 @@ __all__ = [
     "unpack_parts",
 ]
 
+#: How SciPy's L-BFGS-B says that a step gained less than was asked for, and that no step gained anything.
+_ENDED, _NOTHING_HIGHER = 0, 2
+
 
 class PartsShape(NamedTuple):
     """How a flat vector holds the parameters of K components of D columns of a kind."""
@@ -63,9 +66,10 @@ def maximize_by_gradient(
 ) -> Found:
     """Return the end of an ascent by L-BFGS, from where steps of EM from the sums of a start are slow.
 
-    It ends where a step gains less than ``tol`` nats.
+    It ends where a step gains less than ``tol`` nats. Where rounding hides what a step gains, no search
+    along the gradient succeeds: then a step of EM, which needs none, decides.
     """
-    begun = _approach(learner, rows, start, max_iter)
+    begun = _by_em(learner, rows, start, tol=SLOW, max_iter=max_iter)
     if begun.message.startswith("interrupted") or begun.n_iter == max_iter:
         return Found(*begun)
     k, d = start.sums.shape
@@ -95,7 +99,11 @@ def maximize_by_gradient(
     )
     parts = unpack_parts(found.x, shape, learner.spread)
     statistics = parts_to_statistics(parts, learner.kind, rows.total)
-    n_iter, converged = len(trace) - 1, bool(found.success)
+    n_iter = len(trace) - 1
+    converged = found.status == _ENDED or (
+        found.status == _NOTHING_HIGHER
+        and _by_em(learner, rows, statistics, tol=tol, max_iter=1).converged
+    )
     message = f"{'converged' if converged else 'stopped'} after {n_iter} steps"
     if not converged:
         warnings.warn(
@@ -104,16 +112,16 @@ def maximize_by_gradient(
     return Found(statistics, tuple(trace), n_iter, converged, message)
 
 
-def _approach(
-    learner: PointLearner, rows: MixtureRows, start: NormalStatistics, max_iter: int
+def _by_em(
+    learner: PointLearner, rows: MixtureRows, start: NormalStatistics, *, tol: float, max_iter: int
 ) -> EMResult:
-    """Take steps of EM for as long as these are large.
+    """Take steps of EM for as long as these gain more than ``tol``.
 
     From afar a gradient may lead to where a component has no weight, and there it vanishes.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the way goes on
-        return ascend_normals(learner, rows, start, tol=SLOW, max_iter=max_iter, accelerated=False)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the caller says what it means
+        return ascend_normals(learner, rows, start, tol=tol, max_iter=max_iter, accelerated=False)
 
 
 def parts_gradient(
