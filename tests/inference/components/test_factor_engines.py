@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mpmath import log, mpf, pi, workdps
 from scipy.integrate import quad
 
 from posteriori.distributions import MvNormal
@@ -60,6 +61,18 @@ def test_posteriors_are_those_of_the_joint_normal():
         gain = np.linalg.solve(cov[np.ix_(o, o)], w[o]).T
         np.testing.assert_allclose(mean, gain @ row[o], atol=1e-10)
         np.testing.assert_allclose(spread, np.eye(2) - gain @ w[o], atol=1e-10)
+
+
+def test_densities_keep_their_digits_beside_a_column_without_noise():
+    """Of a column whose noise is a millionth, terms of a million would cancel: 1e-10 would be left of them."""
+    x, w, noise = factor_rows(20, 2, 1), np.array([[1.0], [0.5]]), np.array([1e-6, 0.75])
+    found = factor_posteriors(x, w, noise).log_density
+    with workdps(40):  # determinant and inverse of a matrix of two columns, by hand
+        for (a, b), value in zip(x, found, strict=True):
+            a, b, u = mpf(a), mpf(b), 1 + mpf(1e-6)
+            det = u - mpf("0.25")
+            square = (a * a - a * b + u * b * b) / det
+            assert value == pytest.approx(float(-log(2 * pi) - (log(det) + square) / 2), abs=1e-13)
 
 
 def test_blocks_change_nothing(monkeypatch):

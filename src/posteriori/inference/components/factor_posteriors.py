@@ -5,8 +5,10 @@ With the columns o that are seen of a row, and independent noise of variances :m
 .. math:: z\mid x_o \sim N(M^{-1}h, M^{-1}), \qquad M = I + \sum_{d\in o} w_dw_d^\top/\psi_d, \qquad
           h = \sum_{d\in o} w_d(x_d - \mu_d)/\psi_d,
 
-.. math:: -2\ln p(x_o) = D_o\ln 2\pi + \sum_{d\in o}\Bigl[\ln\psi_d + \frac{(x_d - \mu_d)^2}{\psi_d}\Bigr]
-          + \ln|M| - h^\top M^{-1}h.
+.. math:: -2\ln p(x_o) = D_o\ln 2\pi + \ln|M| + |m|^2
+          + \sum_{d\in o}\Bigl[\ln\psi_d + \frac{(x_d - \mu_d - w_d^\top m)^2}{\psi_d}\Bigr], \qquad m = M^{-1}h:
+
+squares alone, which do not cancel where a noise is small, and of which m is the least.
 
 Rows that miss the same entries share M, and all M are one product of the patterns with the columns'
 :math:`w_dw_d^\top/\psi_d`: O(P D K² + N D K) for P patterns, without a matrix of D rows.
@@ -130,12 +132,15 @@ def block_posteriors(
     roots = triangular_inverse(lower)
     covs = np.swapaxes(roots, -1, -2) @ roots
     log_dets = 2.0 * np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
-    columns = np.stack([LOG_2PI + np.log(noise) + mean**2 / noise, mean / noise], axis=1)
-    fixed = block.seen @ np.concatenate([columns[:, :1], offset], axis=1)
+    fixed = block.seen @ np.column_stack([LOG_2PI + np.log(noise), offset])
     pull = block.values @ scaled - fixed[block.pattern, 1:]  # h
     means = np.einsum("nij,nj->ni", covs[block.pattern], pull)
-    distance = block.values**2 @ (1.0 / noise) - 2.0 * (block.values @ columns[:, 1])
-    distance -= np.einsum("nk,nk->n", pull, means)
+    left = (block.values - mean - means @ loadings.T) * block.seen[block.pattern]
+    distance = left**2 @ (1.0 / noise) + np.einsum("nk,nk->n", means, means)
+    if spreads is not None:
+        doubts = (block.seen @ doubt.reshape(d, -1)).reshape(-1, k + 1, k + 1)[block.pattern]
+        distance += np.einsum("nij,ni,nj->n", doubts[:, :k, :k], means, means)
+        distance += 2.0 * np.einsum("ni,ni->n", doubts[:, k, :k], means)
     return Posteriors(means, covs, -0.5 * ((fixed[:, 0] + log_dets)[block.pattern] + distance))
 
 
