@@ -32,6 +32,7 @@ def place_in_layers(
     _clear_regions(rows, x, set(regions.values()))
     constraints = _separations(sketch, regions, rows, layer, extents, nest, x)
     _relax(x, links, constraints)
+    _close_gaps(x, [*links, *_neighbours_in_plates(sketch)], constraints)
     return x
 
 
@@ -185,6 +186,31 @@ def _straighten(
             high = min((x[b] - gap for b, gap in after[key]), default=math.inf)
             if others and low <= high:
                 x[key] = min(max(sum(x[n] for n in others) / len(others), low), high)
+
+
+def _neighbours_in_plates(sketch: Sketch) -> list[tuple[str, str]]:
+    return [pair for keys in sketch.members().values() for pair in pairwise(sorted(keys))]
+
+
+def _close_gaps(
+    x: dict[str, float],
+    ties: Iterable[tuple[str, str]],
+    constraints: Iterable[tuple[str, str, float]],
+) -> None:
+    """Move parts of a graph that nothing ties together as near as the gaps between them allow."""
+    part_of = {key: {key} for key in x}
+    for a, b in ties:
+        if part_of[a] is not part_of[b]:
+            part_of[a] |= part_of[b]
+            part_of.update(dict.fromkeys(part_of[b], part_of[a]))
+    parts = {id(part): part for part in part_of.values()}.values()
+    placed: set[str] = set()
+    for part in sorted(parts, key=lambda part: min(x[key] for key in part)):
+        room = [x[b] - x[a] - gap for a, b, gap in constraints if a in placed and b in part]
+        if room and min(room) > 0.0:
+            for key in part:
+                x[key] -= min(room)
+        placed |= part
 
 
 def _part(x: dict[str, float], constraints: list[tuple[str, str, float]]) -> float:

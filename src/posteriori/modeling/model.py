@@ -112,6 +112,9 @@ class Model:
         parts = [*self._inputs, *(f"{n}: {v.family.__name__}" for n, v in self._variables.items())]
         return f"Model({', '.join(parts)})"
 
+    def _repr_html_(self) -> str:
+        return views.html_of_model(self)
+
     # -- asking ----------------------------------------------------------------------------
 
     def infer(self, data: Mapping[str, Any] | None = None, /, **more: Any) -> Posterior:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from posteriori.drawing.html_table import html_table
 from posteriori.numerics.lazy import pandas
 
 __all__ = ["Comparison", "Row"]
@@ -198,12 +198,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         titles, cells = self._shown()
-        head = "".join(f"<th>{html.escape(t)}</th>" for t in titles)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in line) + "</tr>" for line in cells
-        )
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        return html_table(titles, cells, self.notes)
 
 
 def _number(value: float, digits: int = 6) -> str:

@@ -80,6 +80,18 @@ def crossed():
     return m, {"y": np.ones((2, 3))}
 
 
+def two_parts():
+    m = Model()
+    m.X = Input()
+    m.w = MvNormal(np.zeros(2), cov=np.eye(2))
+    m.b = Normal(0.0, variance=1.0)
+    m.y = Normal(m.X @ m.w + m.b, variance=1.0)
+    m.mu = Normal(0.0, variance=10.0).iid(3)
+    m.z = Categorical([0.2, 0.3, 0.5]).iid("n")
+    m.x = Normal(m.mu[m.z], variance=1.0)
+    return m, {"X": np.ones((4, 2)), "y": np.ones(4), "x": np.zeros(3)}
+
+
 def loop():
     m = Model()
     m.a = Normal(0.0, variance=1.0)
@@ -108,7 +120,7 @@ def mixture():
 
 CASES = [
     *(fusion, regression, hierarchy, chain, hidden_markov, nested, crossed, loop),
-    *(network, mixture),
+    *(network, mixture, two_parts),
 ]
 
 
@@ -203,6 +215,13 @@ def test_children_stand_below_their_parents():
     layout = place_shapes(drawing)
     for line in drawing.lines:
         assert layout.centres[line.start][1] < layout.centres[line.end][1]
+
+
+def test_parts_that_nothing_ties_together_stand_side_by_side():
+    m, _ = two_parts()
+    places = place_shapes(m.draw()).centres
+    gap = min(places[k][0] for k in ("mu", "z", "x")) - max(places[k][0] for k in "Xwby")
+    assert 40.0 < gap < 120.0  # about the room between neighbours
 
 
 def test_plates_take_their_sizes_from_the_data():

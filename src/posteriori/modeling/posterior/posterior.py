@@ -22,6 +22,8 @@ from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from posteriori.inference.weighing.reliability import Reliability
     from posteriori.modeling.posterior.account import Account
     from posteriori.modeling.posterior.messages import Messages
@@ -302,6 +304,37 @@ class Posterior:
             return self._solved.by_name[name].expect(name, function)
         return distributions.expect(marginal, function)
 
+    def summary(self, *names: str, mass: float = 0.9) -> DataFrame:
+        """Return a table with a row for each number: mean, standard deviation and interval.
+
+        Parameters
+        ----------
+        *names : str
+            Unknowns; by default all that the data tell something of.
+        mass : float
+            Probability between ``lower`` and ``upper``, half of the rest on either side.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by name and place, ``theta[2]``; states of discrete unknowns have the columns
+            ``state`` and ``probability``, beliefs that are made of draws the effective number ``ess``.
+
+        Examples
+        --------
+        >>> from posteriori import Model, Normal
+        >>> m = Model()
+        >>> m.mu = Normal(0, variance=9)
+        >>> m.theta = Normal(m.mu, variance=4).iid("g")
+        >>> m.y = Normal(m.theta, variance=1)
+        >>> m.infer(y=[2.0, 7.0]).summary().round(2)
+                  mean    sd  lower  upper
+        mu        3.52  1.37   1.27   5.77
+        theta[0]  2.30  0.94   0.76   3.85
+        theta[1]  6.30  0.94   4.76   7.85
+        """
+        return questions.summary(self, names, mass)
+
     def explain(self) -> Account:
         """Return what each factor and each block adds to the log evidence.
 
@@ -476,3 +509,6 @@ class Posterior:
         ]
         texts = [*remarks, *self.cautions]
         return describe("Posterior", marginals, self.log_evidence, classes, texts)
+
+    def _repr_html_(self) -> str:
+        return questions.html_of(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,11 @@ from posteriori.modeling.language.chain import Previous
 from posteriori.modeling.language.expressions import Expression, Input, Variable
 from posteriori.modeling.views.model_expansion import find_plates, parents_of
 
-__all__ = ["draw_model"]
+__all__ = ["draw_model", "html_of_model"]
+
+
+#: Numbers of a row that are written out.
+_WRITTEN = 6
 
 
 def draw_model(
@@ -44,6 +49,13 @@ def draw_model(
             add(law, shapes, lines)
     boxes = tuple(Box(key, label) for key, label in labels.items())
     return Drawing(tuple(shapes), tuple(dict.fromkeys(lines)), boxes)
+
+
+def html_of_model(model: Any) -> str:
+    """Return what a notebook shows: the graph, and below it what stands for each name."""
+    drawing = draw_model(model, "directed", {})
+    lines = "\n".join(escape(shape.hint) for shape in drawing.shapes)
+    return f"{drawing.svg()}<pre>{lines}</pre>"
 
 
 class _Law(NamedTuple):
@@ -115,8 +127,13 @@ def _call(family: Any, parameters: Mapping[str, Any]) -> str:
 
 
 def _short(value: Any) -> str:
+    """Return a parameter as one would write it: short rows of numbers whole, other arrays by their shape."""
     if isinstance(value, (Variable, Previous, Input)) or not hasattr(value, "shape"):
         text = repr(value)
+    elif np.ndim(value) == 0:
+        text = f"{float(value):g}"
+    elif np.ndim(value) == 1 and 0 < np.size(value) <= _WRITTEN:
+        text = f"[{', '.join(f'{x:g}' for x in value)}]"
     else:
-        text = f"{float(value):g}" if np.ndim(value) == 0 else f"array{np.shape(value)}"
+        text = f"array{np.shape(value)}"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,177 @@
+"""The entries of a random vector or matrix one by one, and what is believed of each as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posteriori.distributions.base import Univariate
+from posteriori.distributions.composites.empirical import Empirical
+from posteriori.distributions.composites.point_mass import PointMass
+from posteriori.distributions.counts.binomial import Binomial
+from posteriori.distributions.counts.categorical import Categorical
+from posteriori.distributions.counts.multinomial import Multinomial
+from posteriori.distributions.numbers.beta import Beta
+from posteriori.distributions.numbers.normal import Normal
+from posteriori.distributions.numbers.student_t import StudentT
+from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.distributions.vectors.matrix_normal import MatrixNormal
+from posteriori.distributions.vectors.mv_student_t import MvStudentT
+from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.numerics.lazy import pandas
+from posteriori.numerics.types import Array
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["entries_of", "summarize"]
+
+#: Draws that stand for entries whose marginals have no closed form.
+_DRAWS = 4000
+
+
+def summarize(beliefs: Mapping[str, Any], mass: float = 0.9) -> DataFrame:
+    """Return a table with a row for each number that the beliefs are about.
+
+    Parameters
+    ----------
+    beliefs : mapping from names to distributions
+        Entries of batches, vectors and matrices are rows of their own: ``w[0]``, ``w[1]``.
+    mass : float
+        Probability between ``lower`` and ``upper``, half of the rest on either side.
+
+    Returns
+    -------
+    DataFrame
+        With the columns ``mean``, ``sd``, ``lower``, ``upper``; ``ess``, the effective number of draws,
+        where a belief is made of draws; ``state`` and ``probability``, the most probable one, where a
+        variable has no numbers but states.
+
+    Examples
+    --------
+    >>> from posteriori import Gamma, MvNormal
+    >>> w = MvNormal([1.0, 2.0], cov=[[4.0, 0.0], [0.0, 1.0]])
+    >>> summarize({"w": w, "tau": Gamma(2.0, 1.0)}).round(2)
+          mean    sd  lower  upper
+    w[0]   1.0  2.00  -2.29   4.29
+    w[1]   2.0  1.00   0.36   3.64
+    tau    2.0  1.41   0.36   4.74
+    """
+    if not 0.0 < mass < 1.0:
+        raise ValueError(f"mass must be a number between 0 and 1, got {mass!r}")
+    tables = [_table(name, belief, mass) for name, belief in beliefs.items()]
+    if not tables:
+        return pandas.DataFrame(columns=["mean", "sd", "lower", "upper"])
+    columns = dict.fromkeys(column for table in tables for column in table)
+    whole = pandas.concat(tables)
+    return whole[list(columns)]
+
+
+def _table(name: str, belief: Any, mass: float) -> DataFrame:
+    shape = belief.batch_shape + belief.event_shape
+    answers = _states(belief) if isinstance(belief, Categorical) else _numbers(belief, mass)
+    flat = {column: np.ravel(np.broadcast_to(x, shape)) for column, x in answers.items()}
+    return pandas.DataFrame(flat, index=list(_places(name, shape)))
+
+
+def _places(name: str, shape: tuple[int, ...]) -> Iterator[str]:
+    for place in np.ndindex(shape):
+        yield f"{name}[{', '.join(map(str, place))}]" if place else name
+
+
+def _numbers(belief: Any, mass: float) -> dict[str, Any]:
+    if isinstance(belief, PointMass):
+        return {
+            "mean": belief.mean,
+            "sd": 0.0,
+            "lower": belief.location,
+            "upper": belief.location,
+        }
+    entries = entries_of(belief)
+    lower, upper = entries.interval(mass)
+    answers = {
+        "mean": _moment(belief, "mean"),
+        "sd": np.sqrt(_moment(belief, "variance")),
+        "lower": lower,
+        "upper": upper,
+    }
+    if hasattr(belief, "effective_sample_size"):
+        answers["ess"] = np.reshape(
+            belief.effective_sample_size, belief.batch_shape + (1,) * len(belief.event_shape)
+        )
+    return answers
+
+
+def _moment(belief: Any, name: str) -> Any:
+    """Return a moment, NaN where it does not exist."""
+    try:
+        return getattr(belief, name)
+    except (ValueError, TypeError, AttributeError):
+        return np.nan
+
+
+def _states(belief: Categorical) -> dict[str, Any]:
+    best = np.argmax(belief.probabilities, axis=-1)
+    probability = np.take_along_axis(belief.probabilities, best[..., None], axis=-1)[..., 0]
+    names = range(belief.probabilities.shape[-1]) if belief.labels is None else belief.labels
+    state = np.array(list(names), dtype=object)[best]
+    return {"state": state, "probability": probability}
+
+
+@singledispatch
+def entries_of(belief: Any) -> Any:
+    """Return the marginals of the entries: one number each, of shape ``batch_shape + event_shape``.
+
+    Where they have no closed form they are 4000 draws, the same ones each time.
+
+    Examples
+    --------
+    >>> entries_of(Dirichlet([1.0, 2.0, 3.0]))
+    Beta([1, 2, 3], [5, 4, 3])
+    """
+    if isinstance(belief, Univariate):
+        return belief
+    drawn = np.asarray(belief.sample(_DRAWS, rng=0), dtype=float)
+    return Empirical(np.moveaxis(drawn, 0, -1), event_ndim=0)
+
+
+@entries_of.register
+def _(belief: Empirical) -> Any:
+    if not belief.event_shape:
+        return belief
+    axis = len(belief.batch_shape)
+    points = np.moveaxis(belief.points, axis, -1)
+    weights = belief.weights.reshape(
+        belief.batch_shape + (1,) * len(belief.event_shape) + (belief.weights.shape[-1],)
+    )
+    return Empirical(points, np.broadcast_to(weights, points.shape), event_ndim=0)
+
+
+@entries_of.register(MvNormal)
+@entries_of.register(MatrixNormal)
+def _(belief: Any) -> Normal:
+    return Normal(belief.mean, variance=belief.variance)
+
+
+@entries_of.register
+def _(belief: MvStudentT) -> StudentT:
+    spread = np.sqrt(np.diagonal(belief.scale, axis1=-2, axis2=-1))
+    return StudentT(_widened(belief.dof), belief.location, scale=spread)
+
+
+@entries_of.register
+def _(belief: Dirichlet) -> Beta:
+    a = belief.concentration
+    return Beta(a, a.sum(axis=-1, keepdims=True) - a)
+
+
+@entries_of.register
+def _(belief: Multinomial) -> Binomial:
+    return Binomial(_widened(belief.trials), belief.probabilities)
+
+
+def _widened(x: Any) -> Array:
+    return np.asarray(x)[..., None]

@@ -1,0 +1,68 @@
+"""A posterior as a table, and as a notebook shows it: a row for each number, with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from posteriori.distributions.entries import summarize
+from posteriori.drawing.html_table import html_table, interval_picture
+from posteriori.modeling.binding.constants import constants_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from posteriori.modeling.posterior.posterior import Posterior
+
+__all__ = ["html_of", "summary"]
+
+#: Rows that a notebook shows.
+_SHOWN = 40
+
+
+def summary(posterior: Posterior, names: Sequence[str], mass: float) -> DataFrame:
+    """Return a row for each number of the unknowns, of all that the data tell of by default."""
+    asked = names or _informed(posterior)
+    return summarize({name: posterior[name] for name in asked}, mass)
+
+
+def _informed(posterior: Posterior) -> list[str]:
+    solved = posterior._solved
+    shown = {*solved.by_name, *constants_of(solved.bound)}
+    return [name for name in solved.bound.latent if name in shown]
+
+
+def html_of(posterior: Posterior) -> str:
+    """Return the evidence, the summary with a bar for each interval, and the cautions."""
+    evidence = posterior.log_evidence
+    notes = list(posterior.cautions)
+    rows: list[list[str]] = []
+    for name in _informed(posterior):
+        table = summarize({name: posterior[name]})
+        rows += _rows(table.head(_SHOWN - len(rows)))
+        if len(rows) == _SHOWN:
+            notes = ["more in post.summary()", *notes]
+            break
+    titles = ["", "mean", "sd", "90 %", ""]
+    head = f"<p>Posterior: log evidence {float(evidence):.6g} ({evidence.kind})</p>"
+    return head + html_table(titles, rows, notes)
+
+
+def _rows(table: DataFrame) -> list[list[str]]:
+    """Return the cells of the entries of one unknown, whose bars share an axis."""
+    if "state" in table:
+        told = zip(table.index, table["state"], table["probability"], strict=True)
+        return [[name, str(state), "", f"P = {p:.3g}", ""] for name, state, p in told]
+    ends = np.append(table["lower"], table["upper"])
+    low, high = (float(end) for end in (ends.min(), ends.max())) if len(ends) else (0.0, 1.0)
+    return [_row(str(name), row, low, high) for name, row in table.iterrows()]
+
+
+def _row(name: str, row: Any, low: float, high: float) -> list[str]:
+    lower, upper = float(row["lower"]), float(row["upper"])
+    middle = 0.5 * (lower + upper) if np.isnan(row["mean"]) else float(row["mean"])
+    picture = interval_picture(lower, middle, upper, min(low, middle), max(high, middle))
+    ends = f"{lower:.4g} to {upper:.4g}"
+    return [name, f"{row['mean']:.4g}", f"{row['sd']:.3g}", ends, picture]
