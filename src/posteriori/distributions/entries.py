@@ -130,7 +130,7 @@ def entries_of(belief: Any) -> Any:
     Examples
     --------
     >>> entries_of(Dirichlet([1.0, 2.0, 3.0]))
-    Beta([1, 2, 3], [5, 4, 3])
+    Beta([1., 2., 3.], [5., 4., 3.])
     """
     if isinstance(belief, Univariate):
         return belief

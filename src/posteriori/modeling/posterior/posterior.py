@@ -329,7 +329,7 @@ class Posterior:
         >>> m.y = Normal(m.theta, variance=1)
         >>> m.infer(y=[2.0, 7.0]).summary().round(2)
                   mean    sd  lower  upper
-        mu        3.52  1.37   1.27   5.77
+        mu        3.52  1.40   1.22   5.82
         theta[0]  2.30  0.94   0.76   3.85
         theta[1]  6.30  0.94   4.76   7.85
         """
