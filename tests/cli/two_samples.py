@@ -12,12 +12,12 @@ from sklearn.pipeline import Pipeline
 
 from posteriori import Normal, NormalInverseGamma, StudentT, bayes
 from posteriori.analysis.fitting.preparation import NoColumns
-from posteriori.analysis.report.html_pieces import section, table as html_table
 from posteriori.analysis.saved.column_reader import ColumnReader, common_facts, saved_as
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
-from posteriori.analysis.tasks.contract import Grid, Page, Part, Table, TaskResult
+from posteriori.analysis.tasks.contract import Table, TaskResult
 from posteriori.analysis.tasks.listed import Task
+from posteriori.analysis.tasks.sections import Grid, Page, Printed, Section
 
 TASK = Task("differ", "tests.cli.two_samples:differ", "tries", "comparing two columns")
 
@@ -83,7 +83,7 @@ class Difference(TaskResult):
         rows = [(n, f"{m:.3g}") for n, m in zip(self.names, self.means, strict=True)]
         return Grid(("column", "mean"), rows)
 
-    def printed(self, *, details: bool = False) -> Iterator[Part]:
+    def printed(self, *, details: bool = False) -> Iterator[Printed]:
         yield self._rows()
         if details:
             rows = [
@@ -92,7 +92,7 @@ class Difference(TaskResult):
             yield Grid(("populations", "evidence"), rows)
 
     def page(self, title: str) -> Page:
-        sections = [section("The two columns", html_table(*self._rows()[:2]))]
+        sections = [Section("The two columns", [self._rows()])]
         return Page(f"Two columns of {title}", "Are they different?", sections, self.seed)
 
     def code(self, loading: str = "") -> str:

@@ -22,7 +22,8 @@ from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.analysis.table.reading import to_pandas
-from posteriori.analysis.tasks.contract import Page, Part, Table, TaskResult
+from posteriori.analysis.tasks.contract import Table, TaskResult
+from posteriori.analysis.tasks.sections import Page, Printed
 
 __all__ = ["Analysis", "compare"]
 
@@ -92,7 +93,7 @@ class Analysis(Findings, TaskResult):
         why = self.ranking.rows[0].failure
         return f"no model was fitted: {why}" if why else ""
 
-    def printed(self, *, details: bool = False) -> Iterator[Part]:
+    def printed(self, *, details: bool = False) -> Iterator[Printed]:
         return ranking_parts(self, details=details)
 
     def page(self, title: str) -> Page:

@@ -37,7 +37,7 @@ def require_new_names(frame: pd.DataFrame, names: Sequence[str]) -> None:
 def print_table(
     console: Console,
     header: tuple[str, ...],
-    rows: list[tuple[str, ...]],
+    rows: Sequence[tuple[str, ...]],
     *,
     strong: bool = False,
 ) -> list[str]:

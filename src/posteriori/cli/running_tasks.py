@@ -18,8 +18,9 @@ from posteriori.analysis.saved.model_files import save_model
 from posteriori.analysis.table.reading import read_table, reading_code
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.tasks.as_data import as_data
-from posteriori.analysis.tasks.contract import Grid, Part, TaskResult, Words
+from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.analysis.tasks.listed import Task
+from posteriori.analysis.tasks.sections import Grid, Printed, Words
 from posteriori.analysis.warming.compiling_ahead import compiling_ahead
 from posteriori.cli.counted_progress import counted_progress
 from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes
@@ -118,7 +119,7 @@ def print_result(console: Console, found: TaskResult, *, details: bool = False) 
     console.print()
 
 
-def _print_part(console: Console, part: Part) -> None:
+def _print_part(console: Console, part: Printed) -> None:
     if isinstance(part, Grid):
         hidden = print_table(console, part.header, part.rows, strong=part.strong)
         for text in part.remarks(hidden) if part.remarks else ():

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import Analysis, compare
-from posteriori.analysis.report.html_pieces import folded, section, table
-from posteriori.analysis.report.page_frame import fill_page
+from posteriori.analysis.tasks.rendering import fill_page
+from posteriori.analysis.tasks.sections import Grid, Section
 from tests.analysis.tables import analysis_of, mixed_table
 
 _VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -299,7 +299,9 @@ def test_screenshots_show_the_page(page: tuple[Analysis, str], size: str, tmp_pa
 def test_what_is_folded_is_printed(tmp_path: Path) -> None:
     rows = [(str(k), "a number") for k in range(400)]
     written = tmp_path / "page.html"
-    text = fill_page("t", "l", "v", [section("s", folded("All", table(("row", "is"), rows)))], "f")
+    text = fill_page(
+        "t", "l", "v", [Section("s", [Section("All", [Grid(("row", "is"), rows)])])], "f"
+    )
     written.write_text(text, encoding="utf-8")
     printed = tmp_path / "page.pdf"
     browse(written, tmp_path / "profile", f"--print-to-pdf={printed}")

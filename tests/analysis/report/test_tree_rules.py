@@ -9,13 +9,14 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import compare
-from posteriori.analysis.report.tree_rules import tree_section
+from posteriori.analysis.report.tree_rules import best_tree
+from posteriori.analysis.tasks.rendering import as_html
 
 TREE = "tree (averaged)"
 
 
 def section_of(table: pd.DataFrame, target: str, flat: str = "constant") -> str:
-    return tree_section(compare(table, target, models=[TREE, flat], folds=2, jobs=1))
+    return as_html(best_tree(compare(table, target, models=[TREE, flat], folds=2, jobs=1)))
 
 
 def branches_of(html: str) -> list[str]:
@@ -117,4 +118,4 @@ def test_without_a_tree_there_is_no_section():
     found = compare(
         steps(pd.Series(x), x > 10.0), "y", models=["constant", "linear"], folds=2, jobs=1
     )
-    assert tree_section(found) == ""
+    assert best_tree(found) == []

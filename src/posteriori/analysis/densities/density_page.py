@@ -1,4 +1,4 @@
-"""The report of a table's density as one HTML page: no network, no scripts; what comes from data is escaped."""
+"""The report of a table's density: its sections."""
 
 from __future__ import annotations
 
@@ -13,18 +13,7 @@ from posteriori.analysis.densities.density_figures import SHARES, draw_column, d
 from posteriori.analysis.densities.density_words import odd_entry_words
 from posteriori.analysis.densities.joint_problem import joint_candidates
 from posteriori.analysis.groups.cluster_words import entry_words
-from posteriori.analysis.report.html_pieces import (
-    bullet_list,
-    figure,
-    folded,
-    pair,
-    paragraph,
-    section,
-    side_by_side,
-    table,
-)
-from posteriori.analysis.report.page_frame import column_table
-from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
+from posteriori.analysis.report.ranking_figure import ranking_figures
 from posteriori.analysis.report.ranking_tables import (
     detailed_table,
     explanations,
@@ -35,7 +24,18 @@ from posteriori.analysis.report.ranking_tables import (
 from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted, fixed_number, short_number
-from posteriori.analysis.tasks.contract import Page
+from posteriori.analysis.tasks.sections import (
+    Beside,
+    Figure,
+    Figures,
+    Grid,
+    Items,
+    Page,
+    Part,
+    Section,
+    Words,
+    at_a_glance,
+)
 
 if TYPE_CHECKING:
     from posteriori.analysis.densities.describing import TableDensity
@@ -54,10 +54,15 @@ _MOST_FILLED = 15
 
 def make_density_page(found: TableDensity, title: str) -> Page:
     """Return the report; the title is what the data are called."""
-    parts = [_ranking(found)]
+    parts = [Section("The ranking", _ranking(found))]
     if not found.ranking.rows[0].failure:
-        parts += [_pairs(found), _odd(found), _fill_ins(found)]
-    return Page(f"The density of {title}", _lede(found), [*parts, _glance(found)], found.seed)
+        parts += [
+            Section("Columns together", _pairs(found)),
+            Section("Odd rows", _odd(found)),
+            Section("Gaps filled in", _fill_ins(found)),
+        ]
+    parts.append(_glance(found))
+    return Page(f"The density of {title}", _lede(found), parts, found.seed)
 
 
 def _lede(found: TableDensity) -> str:
@@ -69,39 +74,31 @@ def _lede(found: TableDensity) -> str:
     )
 
 
-def _ranking(found: TableDensity) -> str:
+def _ranking(found: TableDensity) -> list[Part]:
     header, rows = ranking_table(found)
     remarks = [*explanations(found, header, ()), *failures_of(found), *warnings_of(found)]
-    drawn = ""
-    if sum(not row.failure for row in found.single_rows) > 1:
-        named = [replace(row, name=found.words(row.name)) for row in found.single_rows]
-        scale = choose_scale(named)
-        drawn = figure(draw_ranking(scale), far_models(scale))
-    return section(
-        "The ranking",
-        table(header, rows, "ranking") + pair([drawn, bullet_list(remarks)]) + _details(found),
-    )
+    named = [replace(row, name=found.words(row.name)) for row in found.single_rows]
+    shown = Beside(ranking_figures(named), [Items(remarks)])
+    return [Grid(header, rows, strong=True), shown, _details(found)]
 
 
-def _details(found: TableDensity) -> str:
+def _details(found: TableDensity) -> Section:
     priors = [
         f"{found.words(row.name)}: {found.outcomes[row.name].candidate.prior}"
         for row in found.single_rows
     ]
-    said = paragraph(
+    said = (
         "Held out is the log density of all rows, in the units of the table, each told by a model that was "
         "fitted without it, ± one standard error. The evidence is the log probability of the table under the "
         "model, prior and all, or a bound of it; the probability of a model assumes that all which have one "
         "were equally probable before. A recorded number stands for any within the step that it is recorded "
         "to, so that no model gains by being narrower than that."
     )
-    return folded(
-        "Evidences and priors",
-        said + table(*detailed_table(found), "ranking") + bullet_list(priors),
-    )
+    listed = Grid(*detailed_table(found), strong=True)
+    return Section("Evidences and priors", [Words(said), listed, Items(priors)])
 
 
-def _pairs(found: TableDensity) -> str:
+def _pairs(found: TableDensity) -> list[Part]:
     """Draw the pairs of columns of numbers that go together most closely."""
     model = found.outcomes[found.best_single].model[-1]
     x, odd = found.problem.X, [one.row for one in found.odd_rows]
@@ -112,7 +109,7 @@ def _pairs(found: TableDensity) -> str:
     else:
         drawn = [draw_column(model, x, column, found.used) for column in numbers]
     if not drawn:
-        return ""
+        return []
     shares = ", ".join(f"{share:.0%}" for share in sorted(SHARES))
     said = f"Lines are those of “{found.words(found.best_single)}”"
     said += f": they enclose {shares} of the probability." if chosen else "."
@@ -120,7 +117,7 @@ def _pairs(found: TableDensity) -> str:
     count = len(numbers) * (len(numbers) - 1) // 2
     if len(chosen) < count:
         said += " Of all pairs those are drawn that go together most closely."
-    return section("Columns together", paragraph(said) + side_by_side(figure(svg) for svg in drawn))
+    return [Words(said), Figures([Figure(svg) for svg in drawn])]
 
 
 def _strongest_pairs(found: TableDensity) -> list[tuple[int, int]]:
@@ -134,47 +131,40 @@ def _strongest_pairs(found: TableDensity) -> list[tuple[int, int]]:
     return [(places[i], places[j]) for i, j in pairs]
 
 
-def _odd(found: TableDensity) -> str:
+def _odd(found: TableDensity) -> list[Part]:
     odd, places = found.odd_rows, found.rows
     if not odd:
-        return section(
-            "Odd rows",
-            paragraph("None: the best model could expect rows like the least probable ones."),
-        )
+        none = "None: the best model could expect rows like the least probable ones."
+        return [Words(none)]
     rows = []
     for one in odd:
         cells = (str(places[one.row] + 1), fixed_number(one.log_density))
         entries = [odd_entry_words(found, entry) for entry in one.entries]
         rows += [(*cells, *told) for told in entries or [("no single one", "", "")]]
-    said = paragraph(
+    said = (
         f"Rows so improbable that “{found.words(found.best_single)}”, which has not seen them, expects fewer than "
         "0.1 as odd among all: errors in the data, or what the model does not know. Columns are told whose "
         "entries the other entries of the row do not expect. Row 1 is the first below the header."
     )
-    return section(
-        "Odd rows", said + table(("row", "log density", "column", "entry", "expected"), rows)
-    )
+    header = ("row", "log density", "column", "entry", "expected")
+    return [Words(said), Grid(header, rows)]
 
 
-def _fill_ins(found: TableDensity) -> str:
+def _fill_ins(found: TableDensity) -> list[Part]:
     """Tell how well gaps can be filled, by column, and some of them."""
     filled = found.fill_ins
     gaps = [column for column in found.used if f"{column.name}_filled" in filled]
     if not gaps:
-        return ""
+        return []
     spread = [_spread_cells(found, column, filled) for column in gaps]
-    said = paragraph(
+    said = (
         f"What “{found.words(found.kept)}” expects in the place of gaps, given what is seen of their rows: "
         "means and standard deviations, of a category the most probable level. The smaller the deviation beside "
         "that of the column, the more the other columns tell."
     )
-    header = ("column", "gaps", "filled to", "the column varies by")
-    some = _some_filled(found, gaps, filled)
-    return section(
-        "Gaps filled in",
-        said
-        + pair([table(header, spread), table(("row", "column", "filled in", "sure to"), some)]),
-    )
+    columns = Grid(("column", "gaps", "filled to", "the column varies by"), spread)
+    some = Grid(("row", "column", "filled in", "sure to"), _some_filled(found, gaps, filled))
+    return [Words(said), Beside([columns], [some])]
 
 
 def _spread_cells(found: TableDensity, column: Column, filled: pd.DataFrame) -> tuple[str, ...]:
@@ -213,11 +203,9 @@ def _filled_cells(column: Column, value: float | str, sure: float) -> tuple[str,
     return words, f"± {short_number(sure, 3)}{' days' if column.kind == 'date' else ''}"
 
 
-def _glance(found: TableDensity) -> str:
+def _glance(found: TableDensity) -> Section:
     columns = [(column, found.frame.get(column.name)) for column in found.columns]
-    return section(
-        "The data at a glance", bullet_list(found.notes) + column_table(columns, len(found.frame))
-    )
+    return at_a_glance(found.notes, columns, len(found.frame))
 
 
 def density_code(found: TableDensity, loading: str = "") -> str:

@@ -33,7 +33,8 @@ from posteriori.analysis.report.ranking_tables import (
 from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.saved.density_model import DensityModel
 from posteriori.analysis.table.columns import Column, describe_columns
-from posteriori.analysis.tasks.contract import Page, Part, TaskResult
+from posteriori.analysis.tasks.contract import TaskResult
+from posteriori.analysis.tasks.sections import Page, Printed
 from posteriori.numerics.types import Array, IntArray
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.cross_validation import Metrics
@@ -206,7 +207,7 @@ class TableDensity(TaskResult):
         why = self.ranking.rows[0].failure
         return f"no model was fitted: {why}" if why else ""
 
-    def printed(self, *, details: bool = False) -> Iterator[Part]:
+    def printed(self, *, details: bool = False) -> Iterator[Printed]:
         return ranking_parts(self, details=details)
 
     def page(self, title: str) -> Page:

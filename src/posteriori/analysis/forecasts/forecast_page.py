@@ -1,4 +1,4 @@
-"""The report of a forecast as one HTML page: no network, no scripts; everything from the data is escaped."""
+"""The report of a forecast: its sections."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from posteriori.analysis.forecasts.forecast_words import (
     step_rows,
 )
 from posteriori.analysis.report.figures import draw_sensitivity
-from posteriori.analysis.report.html_pieces import (
-    bullet_list,
-    figure,
-    folded,
-    pair,
-    paragraph,
-    section,
-    table,
-)
 from posteriori.analysis.report.ranking_tables import failures_of, warnings_of
 from posteriori.analysis.table.series_calendar import time_words
 from posteriori.analysis.table.wording import counted, short_number
-from posteriori.analysis.tasks.contract import Page
+from posteriori.analysis.tasks.sections import (
+    Beside,
+    Figure,
+    Grid,
+    Items,
+    Page,
+    Part,
+    Section,
+    Words,
+)
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.structural_series import StructuralSeries
 
 if TYPE_CHECKING:
     from posteriori.analysis.forecasts.forecasting import Forecast
 
-__all__ = ["fan_of", "forecasting_code", "interval_table", "make_forecast_page"]
+__all__ = ["fan_and_intervals", "forecasting_code", "make_forecast_page"]
 
 #: Standard deviations from which on a value is an outlier, and a move of the level a shift.
 _FAR = 3.0
@@ -53,14 +53,14 @@ _SHOWN, _LEAST_SHOWN = 12, 120
 def make_forecast_page(found: Forecast, title: str) -> Page:
     """Return the report; the title is what the data are called."""
     parts = [
-        section("History and forecast", fan_of(found) + interval_table(found)),
-        _event(found),
-        _ranking(found),
-        _parts(found),
-        _origins(found),
-        _residuals(found),
-        _priors(found),
-        section("What was done", bullet_list(found.notes)),
+        Section("History and forecast", fan_and_intervals(found)),
+        Section("What the event changed", _event(found)),
+        Section("All models", _ranking(found)),
+        Section("Parts", _parts(found)),
+        Section("How forecasts would have fared", _origins(found)),
+        Section("What the model was surprised by", _residuals(found)),
+        Section("Priors, and what moving them changes", _priors(found)),
+        Section("What was done", [Items(found.notes)]),
     ]
     name = found.dated.value.name
     return Page(f"Forecast of {name} in {title}", _lede(found), parts, found.options.seed)
@@ -75,26 +75,22 @@ def _lede(found: Forecast) -> str:
     return f"{ahead} ahead from {known}; {models} compared {by}."
 
 
-def fan_of(found: Forecast) -> str:
-    """Return the figure of history and forecast."""
+def fan_and_intervals(found: Forecast) -> list[Part]:
+    """Return the figure of history and forecast, and the forecast step by step."""
     rows, later = found.prepared.problem.rows, found.prepared.later
     times = rows.clock.times(rows.positions)
     label, mass = found.dated.value.name, found.options.mass
     shown = slice(-max(_SHOWN * len(later.times), _LEAST_SHOWN), None)
     past, ahead = (times[shown], rows.y[shown]), (found.frame, later.times, mass)
-    return figure(draw_fan(label, *past, *ahead, found.prepared.actual), long=True)
+    fan = Figure(draw_fan(label, *past, *ahead, found.prepared.actual), long=True)
+    header, steps = step_rows(found)
+    return [fan, Section("The forecast step by step", [Grid(header, steps[:_MOST_STEPS])])]
 
 
-def interval_table(found: Forecast) -> str:
-    """Return the forecast step by step, folded where it is long."""
-    header, rows = step_rows(found)
-    return folded("The forecast step by step", table(header, rows[:_MOST_STEPS]))
-
-
-def _event(found: Forecast) -> str:
+def _event(found: Forecast) -> list[Part]:
     effect = found.event
     if effect is None:
-        return ""
+        return []
     clock = found.prepared.problem.rows.clock
     mass = f"{100 * found.options.mass[0]:g}"
     header = (found.prepared.calendar.step, "value", "effect", f"{mass} %")
@@ -107,19 +103,19 @@ def _event(found: Forecast) -> str:
         )
         for _, row in effect.frame.iterrows()
     ]
-    said = paragraph(
+    said = Words(
         "The effect is what came less what the model expected from what was before the event. It is that of the "
         "event only as far as nothing else changed then."
     )
-    return section("What the event changed", said + table(header, rows[:_MOST_STEPS]))
+    return [said, Grid(header, rows[:_MOST_STEPS])]
 
 
-def _ranking(found: Forecast) -> str:
+def _ranking(found: Forecast) -> list[Part]:
     problem = found.prepared.problem
-    listed = table(*forecast_rows(found), name="ranking")
+    listed = Grid(*forecast_rows(found), strong=True)
     if not problem.origins:
         said = "Models are ranked by their evidence: the log probability of all values under each of them."
-        return section("All models", paragraph(said) + listed)
+        return [Words(said), listed]
     times = problem.rows.clock.times(problem.rows.positions[[o - 1 for o in problem.origins]])
     last = ", ".join(time_words(problem.rows.clock, time) for time in times)
     said = (
@@ -127,14 +123,13 @@ def _ranking(found: Forecast) -> str:
         f"was. S{heading_words()[1:]}. The average makes the forecast; its weights follow from what models "
         "said one step ahead and after the origins, and at each origin from what was known then."
     )
-    remarks = bullet_list([*failures_of(found), *warnings_of(found)])
-    return section("All models", paragraph(said) + listed + remarks)
+    return [Words(said), listed, Items([*failures_of(found), *warnings_of(found)])]
 
 
-def _parts(found: Forecast) -> str:
+def _parts(found: Forecast) -> list[Part]:
     components = found.components
     if components.empty:
-        return ""
+        return []
     rows = found.prepared.problem.rows
     times = rows.clock.times(rows.positions)
     names = [name for name in components if not name.endswith(("_lower", "_upper"))]
@@ -145,36 +140,36 @@ def _parts(found: Forecast) -> str:
     ]
     model = found.outcomes[found.components_of].model[-1]
     logs = ", of logarithms" if model.transform == "log" else ""
-    said = paragraph(
+    said = Words(
         f"The parts of “{found.words(found.components_of)}”{logs}, given all values, with bands that hold them "
         "with probability 0.95. They add up to what the model takes for the series without its noise."
     )
-    return section("Parts", said + "".join(figure(svg, long=True) for svg in drawn))
+    return [said, *(Figure(svg, long=True) for svg in drawn)]
 
 
-def _origins(found: Forecast) -> str:
+def _origins(found: Forecast) -> list[Part]:
     problem = found.prepared.problem
     if found.kept not in found.metrics:
-        return ""
+        return []
     errors = {found.words(found.kept): _errors_by_step(found, found.kept)}
     if "walk" in found.metrics and found.kept != "walk":
         errors["walk"] = _errors_by_step(found, "walk")
     unit = found.prepared.calendar.steps
-    ahead = figure(
+    ahead = Figure(
         draw_errors(errors, np.unique(problem.steps_ahead), unit),
         "How far medians were off, by how far ahead they were.",
     )
     levels = found.outcomes[found.kept].unseen.level
-    spread = figure(
+    spread = Figure(
         draw_forecast_levels(levels),
         "Where values lay in their forecasts: evenly if these are calibrated, at the ends if they are too narrow.",
     )
     metrics = found.metrics[found.kept]
-    held = paragraph(
+    held = Words(
         f"Of {counted(len(levels), 'value')}, {100 * metrics['inside 80 %']:.0f} % lay inside the 80 % "
         f"intervals and {100 * metrics['inside 95 %']:.0f} % inside the 95 % intervals."
     )
-    return section("How forecasts would have fared", pair([ahead, spread]) + held)
+    return [Beside([ahead], [spread]), held]
 
 
 def _errors_by_step(found: Forecast, name: str) -> Array:
@@ -184,30 +179,29 @@ def _errors_by_step(found: Forecast, name: str) -> Array:
     return np.array([error[ahead == h].mean() for h in np.unique(ahead)])
 
 
-def _residuals(found: Forecast) -> str:
+def _residuals(found: Forecast) -> list[Part]:
     if not found.components_of:
-        return ""
+        return []
     model = found.outcomes[found.components_of].model[-1]
     residuals = model.residuals_
     innovations = residuals["innovation"].to_numpy()
     rows = found.prepared.problem.rows
     if np.isnan(innovations).all() or len(rows.y) < 8:
-        return ""
+        return []
     times = rows.clock.times(rows.positions)
     most = min(_LAGS, len(innovations) // 3)
-    left = figure(
+    left = Figure(
         draw_autocorrelation(innovations, most),
         f"Of what “{found.words(found.components_of)}” did not foretell a step ahead. Outside the band "
         "something repeats that the model does not know.",
     )
-    listed = _surprises(found, residuals, times)
-    body = pair([left, listed])
+    told: list[Part] = [Beside([left], _surprises(found, residuals, times))]
     if not residuals[["outlier", "shift"]].isna().all(axis=None):
-        body += figure(draw_surprises(times, residuals, _FAR), long=True)
-    return section("What the model was surprised by", body)
+        told.append(Figure(draw_surprises(times, residuals, _FAR), long=True))
+    return told
 
 
-def _surprises(found: Forecast, residuals: pd.DataFrame, times: Any) -> str:
+def _surprises(found: Forecast, residuals: pd.DataFrame, times: Any) -> list[Part]:
     """Return outliers and shifts of the level, the largest first."""
     clock = found.prepared.problem.rows.clock
     rows = []
@@ -218,25 +212,26 @@ def _surprises(found: Forecast, residuals: pd.DataFrame, times: Any) -> str:
                 (abs(sizes[t]), (time_words(clock, times[t]), name, short_number(sizes[t], 2)))
             )
     if not rows:
-        return paragraph(
+        none = (
             f"No value and no move of the level is more than {_FAR:g} standard deviations off: there are no outliers "
             "and no shifts of the level."
         )
+        return [Words(none)]
     rows.sort(key=lambda row: -row[0])
     header = (found.prepared.calendar.step, "what", "standard deviations")
-    said = paragraph("Smoothed disturbances that are larger than three standard deviations.")
-    return said + table(header, [cells for _, cells in rows[:_LISTED]])
+    said = Words("Smoothed disturbances that are larger than three standard deviations.")
+    return [said, Grid(header, [cells for _, cells in rows[:_LISTED]])]
 
 
-def _priors(found: Forecast) -> str:
+def _priors(found: Forecast) -> list[Part]:
     rows = [
         (found.words(name), outcome.candidate.prior)
         for name, outcome in list(found.outcomes.items())[:4]
         if outcome.candidate.prior and not outcome.failure
     ]
     if not rows:
-        return ""
-    body = table(("model", "prior"), rows)
+        return []
+    told: list[Part] = [Grid(("model", "prior"), rows)]
     curves: dict[str, dict[float, float]] = {}
     for name, outcome in list(found.outcomes.items()):
         model = None if outcome.model is None else outcome.model[-1]
@@ -245,12 +240,12 @@ def _priors(found: Forecast) -> str:
             if curve:
                 curves[found.words(name)] = curve
     if curves:
-        said = paragraph(
+        said = Words(
             "By how much the log evidence changes where the priors of the log variances are narrower or wider: a "
             "small change leaves the ranking as it is."
         )
-        body += pair([figure(draw_sensitivity(curves)), said])
-    return section("Priors, and what moving them changes", body)
+        told.append(Beside([Figure(draw_sensitivity(curves))], [said]))
+    return told
 
 
 def forecasting_code(found: Forecast, loading: str = "") -> str:

@@ -30,7 +30,8 @@ from posteriori.analysis.report.ranking_tables import aligned, remark_parts
 from posteriori.analysis.saved.forecast_model import ForecastModel
 from posteriori.analysis.saved.kept_forecasts import make_forecast_model
 from posteriori.analysis.table.dated_column import DatedTable
-from posteriori.analysis.tasks.contract import Grid, Page, Part, TaskResult
+from posteriori.analysis.tasks.contract import TaskResult
+from posteriori.analysis.tasks.sections import Grid, Page, Printed
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
 from posteriori.selection.origins.forecast_problem import suited_series
@@ -153,7 +154,7 @@ class Forecast(TaskResult):
         why = self.ranking.rows[0].failure
         return f"no model was fitted: {why}" if why else ""
 
-    def printed(self, *, details: bool = False) -> Iterator[Part]:
+    def printed(self, *, details: bool = False) -> Iterator[Printed]:
         known = bool(self.prepared.problem.origins)
         yield Grid(
             *forecast_rows(self), remarks=lambda hidden: [heading_words(hidden)] if known else []

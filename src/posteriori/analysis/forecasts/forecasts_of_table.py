@@ -22,7 +22,8 @@ from posteriori.analysis.saved.kept_forecasts import make_forecast_model
 from posteriori.analysis.table.dated_column import DatedTable, read_dated_table
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted
-from posteriori.analysis.tasks.contract import Grid, Page, Part, Table, TaskResult, Words
+from posteriori.analysis.tasks.contract import Table, TaskResult
+from posteriori.analysis.tasks.sections import Grid, Page, Printed, Words
 
 __all__ = ["Forecasts", "forecast"]
 
@@ -115,7 +116,7 @@ class Forecasts(TaskResult):
         why = next(iter(self.failures.values()), "")
         return "" if self.series else f"no series was forecast: {why}"
 
-    def printed(self, *, details: bool = False) -> Iterator[Part]:
+    def printed(self, *, details: bool = False) -> Iterator[Printed]:
         header, rows = series_rows(self)
         most = len(rows) if details else _MOST_SERIES
         yield Grid(header, rows[:most])

@@ -1,10 +1,9 @@
-"""The report of groups as one HTML page: no network, no scripts; everything from the data is escaped."""
+"""The report of groups: its sections."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,17 +19,17 @@ from posteriori.analysis.groups.cluster_words import (
     profile_rows,
 )
 from posteriori.analysis.report.figures import draw_effects
-from posteriori.analysis.report.html_pieces import (
-    bullet_list,
-    figure,
-    pair,
-    paragraph,
-    section,
-    table,
-)
-from posteriori.analysis.report.page_frame import column_table
 from posteriori.analysis.table.wording import counted, short_number
-from posteriori.analysis.tasks.contract import Page
+from posteriori.analysis.tasks.sections import (
+    Beside,
+    Figure,
+    Grid,
+    Page,
+    Part,
+    Section,
+    Words,
+    at_a_glance,
+)
 from posteriori.inference.mixtures.partitions.partition_center import count_together
 from posteriori.numerics.types import Array
 
@@ -70,13 +69,15 @@ _ASKED = "The number was asked for. Of more components, those with the shallowes
 def make_cluster_page(found: Clustering, title: str) -> Page:
     """Return the report; the title is what the data are called."""
     codes = found.rows.encoder.transform(found.rows.frame)
+    frame = found.rows.frame
+    columns = [(column, frame.get(column.name)) for column in found.columns]
     parts = [
-        _numbers(found),
-        _map(found, codes),
-        _profiles(found),
-        _together(found),
-        _between(found),
-        _glance(found),
+        Section("How many groups", _numbers(found)),
+        Section("A map of the rows", _map(found, codes)),
+        Section("What sets the groups apart", _profiles(found)),
+        Section("Who belongs together", _together(found)),
+        Section("Rows in between", _between(found)),
+        at_a_glance(found.notes, columns, len(frame)),
     ]
     return Page(f"Groups in {title}", _lede(found), parts, found.seed)
 
@@ -91,51 +92,48 @@ def _lede(found: Clustering) -> str:
     return f"Groups of {counted(rows, 'row')}, told by {counted(columns, 'column')}; {how}."
 
 
-def _numbers(found: Clustering) -> str:
+def _numbers(found: Clustering) -> list[Part]:
     header, rows = number_rows(found.found, found.drawn)
-    listed = table(header, rows)
-    said = paragraph(_BY_DRAWS if found.drawn is not None else _BY_BOUNDS)
+    listed = Grid(header, rows)
     if len(found.numbers) == 1:
-        return section("How many groups", listed + paragraph(_ASKED))
+        return [listed, Words(_ASKED)]
+    said = Words(_BY_DRAWS if found.drawn is not None else _BY_BOUNDS)
     shown = len(rows)
-    drawn = figure(draw_numbers(found.numbers[:shown], found.number_probabilities[:shown]))
-    return section("How many groups", pair([drawn + said, listed]))
+    drawn = Figure(draw_numbers(found.numbers[:shown], found.number_probabilities[:shown]))
+    return [Beside([drawn, said], [listed])]
 
 
-def _map(found: Clustering, codes: Array) -> str:
+def _map(found: Clustering, codes: Array) -> list[Part]:
     made = make_map(found.rows.encoder, codes, found.probabilities)
-    drawn = figure(
+    drawn = Figure(
         draw_map(made, found.probabilities),
         "Rows in the colours of their groups, with ellipses of two standard deviations; rings are rows in "
         f"doubt, whose largest probability is below {IN_DOUBT}.",
     )
-    plain = made.names[0] in found.rows.encoder.kinds
-    said = (
-        ""
-        if plain
-        else paragraph(
-            "The two directions are those in which the groups lie farthest apart, of columns in units of "
-            "their standard deviations; named are the columns that count most in them."
-        )
+    if made.names[0] in found.rows.encoder.kinds:
+        return [drawn]
+    said = Words(
+        "The two directions are those in which the groups lie farthest apart, of columns in units of "
+        "their standard deviations; named are the columns that count most in them."
     )
-    return section("A map of the rows", pair([drawn, said]) if said else drawn)
+    return [Beside([drawn], [said])]
 
 
-def _profiles(found: Clustering) -> str:
+def _profiles(found: Clustering) -> list[Part]:
     if found.n_clusters == 1:
-        return ""
+        return []
     told = zip(found.profiles[:_GROUPS], found.n_components, strict=False)
-    drawn = [_profile(profile, components) for profile, components in told]
-    more = len(found.profiles) - len(drawn)
-    rest = paragraph(f"And {counted(more, 'smaller group')}.") if more > 0 else ""
-    said = paragraph(
+    drawn = [part for profile, components in told for part in _profile(profile, components)]
+    more = len(found.profiles) - _GROUPS
+    rest = [Words(f"And {counted(more, 'smaller group')}.")] if more > 0 else []
+    said = Words(
         "Means and shares with their 90% intervals; of a category, the level whose share differs most. "
         "The last column is the difference from all rows, in their standard deviations."
     )
-    return section("What sets the groups apart", said + "".join(drawn) + rest)
+    return [said, *drawn, *rest]
 
 
-def _profile(profile: ClusterProfile, components: int) -> str:
+def _profile(profile: ClusterProfile, components: int) -> list[Part]:
     doubt = f", {profile.in_doubt:,} of them in doubt" if profile.in_doubt else ""
     head = (
         f"Group {profile.cluster}: {counted(profile.rows, 'row')}{doubt} "
@@ -143,13 +141,13 @@ def _profile(profile: ClusterProfile, components: int) -> str:
     )
     head += f"; its shape takes {components} components" if components > 1 else ""
     if not profile.rows:
-        return paragraph(f"Group {profile.cluster} holds no row.")
+        return [Words(f"Group {profile.cluster} holds no row.")]
     listed = profile_rows(profile, _TRAITS)
     effects = Effects([row[0] for row in listed], *_in_deviations(profile.traits[:_TRAITS]))
     svg = draw_effects(
         effects, f"group {profile.cluster}: apart from all rows, in their deviations"
     )
-    return f"<h3>{escape(head)}</h3>" + pair([figure(svg), table(TRAIT_HEADER, listed)])
+    return [Words(head, "bold"), Beside([Figure(svg)], [Grid(TRAIT_HEADER, listed)])]
 
 
 def _in_deviations(traits: Sequence[Trait]) -> Array:
@@ -158,25 +156,19 @@ def _in_deviations(traits: Sequence[Trait]) -> Array:
     return (ends - [t.overall for t in traits]) / [t.spread for t in traits]
 
 
-def _together(found: Clustering) -> str:
+def _together(found: Clustering) -> list[Part]:
     if found.n_clusters == 1 or len(found.rows.x) > _MOST_SIMILAR:
-        return ""
+        return []
     seen = ~found.rows.frame.isna().all(axis=1).to_numpy()
     if found.drawn is not None:
-        drawn, told = (
-            count_together(found.drawn.groups),
-            f"{counted(len(found.drawn.groups), 'partition')}",
-        )
+        similarity, draws = count_together(found.drawn.groups), len(found.drawn.groups)
     else:
-        drawn, told = _sampled(found), f"{counted(_DRAWS, 'partition')}"
-    return section(
-        "Who belongs together",
-        figure(
-            draw_similarity(drawn, found.labels[seen]),
-            f"How probably two rows share a group, from {told} drawn from their posterior, whatever their number of "
-            "groups: the stronger, the more probable. Lines separate the groups.",
-        ),
+        similarity, draws = _sampled(found), _DRAWS
+    caption = (
+        f"How probably two rows share a group, from {counted(draws, 'partition')} drawn from their posterior, "
+        "whatever their number of groups: the stronger, the more probable. Lines separate the groups."
     )
+    return [Figure(draw_similarity(similarity, found.labels[seen]), caption)]
 
 
 def _sampled(found: Clustering) -> Array:
@@ -190,15 +182,13 @@ def _sampled(found: Clustering) -> Array:
     return drawn.similarity
 
 
-def _between(found: Clustering) -> str:
+def _between(found: Clustering) -> list[Part]:
     if found.n_clusters == 1:
-        return ""
+        return []
     p = found.probabilities
     doubtful = np.flatnonzero(p.max(axis=1) < IN_DOUBT)
     if not len(doubtful):
-        return section(
-            "Rows in between", paragraph("None: every row has a group of probability 0.9.")
-        )
+        return [Words("None: every row has a group of probability 0.9.")]
     worst = doubtful[np.argsort(p[doubtful].max(axis=1), kind="stable")][:_BETWEEN]
     names = [trait.column for trait in found.profiles[0].traits[:_TOLD]]
     kinds = found.rows.encoder.kinds
@@ -209,19 +199,11 @@ def _between(found: Clustering) -> str:
         cells = (str(first + 1), f"{p[n, first]:.2f}", str(second + 1), f"{p[n, second]:.2f}")
         entries = (entry_words(kinds[name], found.rows.frame[name].iloc[n]) for name in names)
         rows.append((str(n + 1), *cells, *entries))
-    said = paragraph(
+    said = Words(
         f"{counted(len(doubtful), 'row')} with no group of probability {IN_DOUBT}, the most doubtful first. "
         "Row 1 is the first below the header."
     )
-    return section("Rows in between", said + table(header, rows))
-
-
-def _glance(found: Clustering) -> str:
-    frame = found.rows.frame
-    columns = [(column, frame.get(column.name)) for column in found.columns]
-    return section(
-        "The data at a glance", bullet_list(found.notes) + column_table(columns, len(frame))
-    )
+    return [said, Grid(header, rows)]
 
 
 def clustering_code(found: Clustering, loading: str = "") -> str:

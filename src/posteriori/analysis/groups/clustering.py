@@ -28,7 +28,8 @@ from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted
-from posteriori.analysis.tasks.contract import Grid, Page, Part, Table, Words
+from posteriori.analysis.tasks.contract import Table
+from posteriori.analysis.tasks.sections import Grid, Page, Printed, Words
 from posteriori.mixture.groups.drawn_groups import DrawnGroups
 from posteriori.numerics.types import Array, IntArray
 
@@ -106,7 +107,7 @@ class Clustering(CountedFinding):
             components=self.n_components,
         )
 
-    def printed(self, *, details: bool = False) -> Iterator[Part]:
+    def printed(self, *, details: bool = False) -> Iterator[Printed]:
         limit = None if details else _TRAITS
         if not self.asked:
             yield Grid(*number_rows(self.found, self.drawn))

@@ -1,9 +1,8 @@
-"""The report as one HTML page: no network, no scripts; everything from the data is escaped."""
+"""The report of a comparison: its sections."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -19,16 +18,6 @@ from posteriori.analysis.report.class_figures import (
     frequent_confusions,
     reliability_bins,
 )
-from posteriori.analysis.report.html_pieces import (
-    bullet_list,
-    figure,
-    folded,
-    pair,
-    paragraph,
-    section,
-    side_by_side,
-    table,
-)
 from posteriori.analysis.report.insights import (
     LIMIT,
     level_effects,
@@ -36,8 +25,7 @@ from posteriori.analysis.report.insights import (
     surprise_table,
     weight_effects,
 )
-from posteriori.analysis.report.page_frame import column_table
-from posteriori.analysis.report.ranking_figure import choose_scale, draw_ranking, far_models
+from posteriori.analysis.report.ranking_figure import ranking_figures
 from posteriori.analysis.report.ranking_tables import (
     detailed_table,
     explanations,
@@ -47,7 +35,7 @@ from posteriori.analysis.report.ranking_tables import (
     ranking_table,
     warnings_of,
 )
-from posteriori.analysis.report.tree_rules import tree_section
+from posteriori.analysis.report.tree_rules import best_tree
 from posteriori.analysis.report.what_if import (
     added_curves,
     driving_first,
@@ -56,7 +44,18 @@ from posteriori.analysis.report.what_if import (
 )
 from posteriori.analysis.table.association import association_matrix, strongest_first
 from posteriori.analysis.table.wording import counted, short_number
-from posteriori.analysis.tasks.contract import Page
+from posteriori.analysis.tasks.sections import (
+    Beside,
+    Figure,
+    Figures,
+    Grid,
+    Items,
+    Page,
+    Part,
+    Section,
+    Words,
+    at_a_glance,
+)
 from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
 
@@ -76,10 +75,16 @@ _MOST_TOLD = 4
 def make_page(found: Findings, title: str) -> Page:
     """Return the report; the title is what the data are called."""
     columns = strongest_first(found.targets, _columns(found))
-    parts = [_ranking(found)]
+    parts = [Section("The ranking", _ranking(found))]
     if not found.ranking.rows[0].failure:
-        parts += [_predictions(found), _drivers(found), _added(found), tree_section(found)]
-        parts += [_typical(found, columns), _surprises(found, columns)]
+        parts += [
+            Section("How well the best model predicts", _predictions(found)),
+            Section("What drives the predictions", _drivers(found)),
+            Section("What each column adds", _added(found)),
+            Section("The most probable tree", best_tree(found)),
+            Section("Some rows", _typical(found, columns)),
+            Section("Surprising rows", _surprises(found, columns)),
+        ]
     parts.append(_glance(found, columns))
     return Page(f"{found.target.column.name} in {title}", _lede(found), parts, found.seed)
 
@@ -98,54 +103,46 @@ def _lede(found: Findings) -> str:
     )
 
 
-def _ranking(found: Findings) -> str:
+def _ranking(found: Findings) -> list[Part]:
     header, rows = ranking_table(found)
     remarks = [*explanations(found, header, ()), *failures_of(found), *warnings_of(found)]
-    return section(
-        "The ranking",
-        table(header, rows, "ranking")
-        + pair([_ranking_figure(found), bullet_list(remarks)])
-        + _details(found),
-    )
+    named = [replace(row, name=found.words(row.name)) for row in found.ranking]
+    shown = Beside(ranking_figures(named), [Items(remarks)])
+    return [Grid(header, rows, strong=True), shown, _details(found)]
 
 
-def _details(found: Findings) -> str:
-    """Return what those want to know who know evidences, folded away."""
+def _details(found: Findings) -> Section:
+    """Return what those want to know who know evidences."""
     header, rows = detailed_table(found)
     named = [
         (row[0], ranked.name, *row[1:]) for row, ranked in zip(rows, found.ranking, strict=True)
     ]
-    return folded(
+    said = (
+        "Held out is the log predictive density of all rows, each predicted by a model that was "
+        "fitted without it, ± one standard error. The evidence is the log probability of the data "
+        f"under the model, prior and all{_PREQUENTIAL if found.thorough else ''}. The probability of a "
+        "model assumes that all of its group were equally probable before."
+    )
+    return Section(
         "Evidences and technical names",
-        paragraph(
-            "Held out is the log predictive density of all rows, each predicted by a model that was "
-            "fitted without it, ± one standard error. The evidence is the log probability of the data "
-            f"under the model, prior and all{_PREQUENTIAL if found.thorough else ''}. The probability of a "
-            "model assumes that all of its group were equally probable before."
-        )
-        + table((header[0], "technical name", *header[1:]), named, "ranking")
-        + bullet_list([*group_legend(found), *for_the_asking(found)])
-        + (_sensitivity(found) if found.thorough else ""),
+        [
+            Words(said),
+            Grid((header[0], "technical name", *header[1:]), named, strong=True),
+            Items([*group_legend(found), *for_the_asking(found)]),
+            *(_sensitivity(found) if found.thorough else ()),
+        ],
     )
 
 
-def _ranking_figure(found: Findings) -> str:
-    if sum(not row.failure for row in found.ranking.rows) < 2:
-        return ""
-    scale = choose_scale([replace(row, name=found.words(row.name)) for row in found.ranking])
-    return figure(draw_ranking(scale), far_models(scale))
-
-
-def _predictions(found: Findings) -> str:
+def _predictions(found: Findings) -> list[Part]:
     best = found.kept
-    metrics = found.metrics[best]
-    words = ", ".join(f"{name} {short_number(value)}" for name, value in metrics.items())
-    text = f"<p>“{escape(found.words(best))}” on unseen rows: {escape(words)}.</p>"
+    errors = [f"{name} {short_number(value)}" for name, value in found.metrics[best].items()]
+    said = Words(f"“{found.words(best)}” on unseen rows: {', '.join(errors)}.")
     told = _predicted_numbers(found) if found.problem.classes is None else _predicted_classes(found)
-    return section("How well the best model predicts", text + told)
+    return [said, *told]
 
 
-def _predicted_numbers(found: Findings) -> str:
+def _predicted_numbers(found: Findings) -> list[Part]:
     unseen = found.outcomes[found.kept].unseen
     assert unseen is not None
     drawn = (
@@ -154,44 +151,38 @@ def _predicted_numbers(found: Findings) -> str:
         else [figures.draw_predictions(found), figures.draw_residuals(found)]
     )
     drawn.append(figures.draw_levels(unseen.level))
-    return (
-        paragraph(intervals_in_words(unseen.level))
-        + side_by_side([figure(svg) for svg in drawn])
-        + paragraph(
+    return [
+        Words(intervals_in_words(unseen.level)),
+        Figures([Figure(svg) for svg in drawn]),
+        Words(
             "If the predictive distributions are right, what came is equally likely at every level "
             "of them: the bars lie within the grey band."
-        )
-    )
+        ),
+    ]
 
 
-def _predicted_classes(found: Findings) -> str:
+def _predicted_classes(found: Findings) -> list[Part]:
     unseen, classes = found.outcomes[found.kept].unseen, found.problem.classes
     assert unseen is not None
     codes = np.searchsorted(classes, found.problem.y)
-    shown = [figure(_reliability(unseen.prediction, codes, classes))]
-    said = paragraph(classes_in_words(unseen.prediction, codes))
-    told = (
-        "<p>If the probabilities are right, the points lie on the line: of the rows with stated "
+    shown = [Figure(_reliability(unseen.prediction, codes, classes))]
+    said = Words(classes_in_words(unseen.prediction, codes))
+    told = Words(
+        "If the probabilities are right, the points lie on the line: of the rows with stated "
         "probability 0.8, four in five are of that class. Bars are two standard errors; small points "
-        "stand for few rows.</p>"
+        "stand for few rows."
     )
     counts = confusion_counts(codes, unseen.prediction.argmax(axis=1), len(classes))
     if len(classes) <= MOST_CLASSES:
         rows = "Rows by true and predicted class; the colour is the share of the true class."
-        shown.append(figure(draw_confusion(counts, classes), rows))
-        return said + side_by_side(shown) + told
+        shown.append(Figure(draw_confusion(counts, classes), rows))
+        return [said, Figures(shown), told]
     mistakes = frequent_confusions(counts, classes)
-    return (
-        said
-        + side_by_side(shown)
-        + told
-        + (
-            "<p>The most frequent mistakes:</p>"
-            + table(("true", "predicted", "rows", "of the true class"), mistakes)
-            if mistakes
-            else "<p>No row was taken for another class.</p>"
-        )
-    )
+    if not mistakes:
+        return [said, Figures(shown), told, Words("No row was taken for another class.")]
+    header = ("true", "predicted", "rows", "of the true class")
+    frequent = Words("The most frequent mistakes:")
+    return [said, Figures(shown), told, frequent, Grid(header, mistakes)]
 
 
 def _reliability(p: Array, codes: Array, classes: Array) -> str:
@@ -204,68 +195,75 @@ def _reliability(p: Array, codes: Array, classes: Array) -> str:
     return draw_reliability(bins, f"stated probability of “{short_text(str(classes[1]), 16)}”")
 
 
-def _drivers(found: Findings) -> str:
+def _drivers(found: Findings) -> list[Part]:
+    name = found.words(found.best_single)
     if not found.problem.kinds:
-        return ""
-    title, name = "What drives the predictions", found.words(found.best_single)
+        return []
     if found.importance is None:
-        return section(title, paragraph(f"No column: “{name}” predicts the same for every row."))
-    lost = figure(
+        return [Words(f"No column: “{name}” predicts the same for every row.")]
+    lost = Figure(
         figures.draw_effects(found.importance, "log density per row lost by shuffling"),
         f"What “{name}” loses when a column no longer tells what only it knows: the more, the more "
         "it relies on that column. Lines are the range of three shuffles.",
     )
     groups = _groups(found)
     weights = _weights(found, grouped=bool(groups))
-    parts = [lost + weights, groups] if groups else [lost, weights]  # of about one height
-    return section(title, pair(parts) + _curves(found))
+    shown = Beside([lost, *weights], groups) if groups else Beside([lost], weights)
+    return [shown, *_curves(found)]  # both sides of about one height
 
 
-def _weights(found: Findings, *, grouped: bool) -> str:
+def _weights(found: Findings, *, grouped: bool) -> list[Part]:
     effects = weight_effects(found.best)
     if effects is None or not len(effects.names):
-        return ""
+        return []
     against = "" if grouped else "; a level stands against the most frequent one"
-    return figure(
-        figures.draw_effects(effects, "weight, posterior mean and 90% interval"),
+    caption = (
         f"Weights of “{found.words(found.best_single)}”. Columns of numbers are in units of their "
-        f"standard deviation{against}.",
+        f"standard deviation{against}."
     )
+    svg = figures.draw_effects(effects, "weight, posterior mean and 90% interval")
+    return [Figure(svg, caption)]
 
 
-def _groups(found: Findings) -> str:
+def _groups(found: Findings) -> list[Part]:
     """Tell of the groups: how much their levels differ, and which of them stand out."""
     effects = level_effects(found.best)
     if effects is None:
-        return ""
-    return paragraph(
-        "Levels of categories have effects with a common spread, told with its 90% interval: "
-        f"{'; '.join(spread_words(found.best))}. A level that was not seen has the width of the spread."
-    ) + figure(
-        figures.draw_effects(effects, "effect of a level, posterior mean and 90% interval"),
-        f"The largest effects of levels in “{found.words(found.best_single)}”.",
-    )
+        return []
+    return [
+        Words(
+            "Levels of categories have effects with a common spread, told with its 90% interval: "
+            f"{'; '.join(spread_words(found.best))}. A level that was not seen has the width of the spread."
+        ),
+        Figure(
+            figures.draw_effects(effects, "effect of a level, posterior mean and 90% interval"),
+            f"The largest effects of levels in “{found.words(found.best_single)}”.",
+        ),
+    ]
 
 
-def _curves(found: Findings) -> str:
+def _curves(found: Findings) -> list[Part]:
     curves = effect_curves(found)
     if not curves:
-        return ""
+        return []
     shade = ", with intervals of 90%" if found.problem.classes is None else ""
-    return paragraph(
+    said = (
         f"What “{found.words(found.kept)}” predicts of a row that is typical in all other columns"
         f"{shade}:"
-    ) + side_by_side(
-        figure(figures.draw_curve(curve, found.target.column.name)) for curve in curves
     )
+    target = found.target.column.name
+    return [
+        Words(said),
+        Figures([Figure(figures.draw_curve(curve, target)) for curve in curves]),
+    ]
 
 
-def _added(found: Findings) -> str:
+def _added(found: Findings) -> list[Part]:
     """Return what each column adds, by the best model that is a sum over columns; nothing without one."""
     name, curves = added_curves(found)
     if not curves:
-        return ""
-    told = paragraph(
+        return []
+    said = (
         f"“{found.words(name)}” is a sum of a level and of what each column adds: 0 on average over all "
         "rows, here with the band that holds it with a probability of 90%, all on one scale. Columns that "
         "add most come first; one whose band holds a flat line may add nothing."
@@ -275,82 +273,73 @@ def _added(found: Findings) -> str:
         max(float(np.asarray(c.high).max()) for c in curves),
     )
     target = found.target.column.name
-    drawn = [figure(figures.draw_added(curve, target, ends)) for curve in curves]
-    return section("What each column adds", told + side_by_side(drawn))
+    drawn = [Figure(figures.draw_added(curve, target, ends)) for curve in curves]
+    return [Words(said), Figures(drawn)]
 
 
-def _typical(found: Findings, columns: list[str]) -> str:
+def _typical(found: Findings, columns: list[str]) -> list[Part]:
     if found.target.task == "density":
-        return ""
+        return []
     told = driving_first(found, columns)[:_MOST_TOLD]
-    header, rows = typical_table(found, np.flatnonzero(found.target.known), told)
     order = (
         "predictions, from the lowest to the highest"
         if found.problem.classes is None
         else ("certainty, from the least to the most certain")
     )
-    return section(
-        "Some rows",
-        paragraph(
-            f"Rows at even steps of their {order}; said by “{found.words(found.kept)}”, which has "
-            "learned from all rows."
-        )
-        + table(header, rows),
+    said = (
+        f"Rows at even steps of their {order}; said by “{found.words(found.kept)}”, which has "
+        "learned from all rows."
     )
+    rows = Grid(*typical_table(found, np.flatnonzero(found.target.known), told))
+    return [Words(said), rows]
 
 
-def _surprises(found: Findings, columns: list[str]) -> str:
+def _surprises(found: Findings, columns: list[str]) -> list[Part]:
     unseen = found.outcomes[found.kept].unseen
     assert unseen is not None
     places = np.flatnonzero(found.target.known)
     header, rows = surprise_table(unseen, found.problem, places, columns[:_MOST_TOLD])
     if not rows:
-        return section(
-            "Surprising rows",
-            "<p>None: the best model could expect rows like the least probable ones among so many.</p>",
-        )
+        none = "None: the best model could expect rows like the least probable ones among so many."
+        return [Words(none)]
     entries = " Of the other columns those are told that go with the target most closely."
-    return section(
-        "Surprising rows",
-        f"<p>Rows so improbable that the best model expected fewer than {LIMIT:g} of the kind among "
+    said = (
+        f"Rows so improbable that the best model expected fewer than {LIMIT:g} of the kind among "
         "all: errors in the data, or what the model does not know. Row 1 is the first below the "
-        f"header.{entries if columns else ''}</p>" + table(header, rows),
+        f"header.{entries if columns else ''}"
     )
+    return [Words(said), Grid(header, rows)]
 
 
-def _sensitivity(found: Findings) -> str:
+def _sensitivity(found: Findings) -> list[Part]:
     curves = {found.words(name): curve for name, curve in found.sensitivity.items() if curve}
     if not curves:
-        return ""
+        return []
     moves = [
         f"“{name}” by up to {max(abs(value - curve[1.0]) for value in curve.values()):.1f}"
         for name, curve in curves.items()
     ]
-    return pair(
-        [
-            figure(figures.draw_sensitivity(curves)),
-            paragraph(
-                "Sensitivity to the prior: scales from a quarter to four times as large move the log "
-                f"evidence of {' and '.join(moves)} nats. Held-out densities hardly feel the prior "
-                "once there are many rows; evidences do."
-            ),
-        ]
+    said = (
+        "Sensitivity to the prior: scales from a quarter to four times as large move the log "
+        f"evidence of {' and '.join(moves)} nats. Held-out densities hardly feel the prior "
+        "once there are many rows; evidences do."
     )
+    return [Beside([Figure(figures.draw_sensitivity(curves))], [Words(said)])]
 
 
-def _glance(found: Findings, strongest: list[str]) -> str:
+def _glance(found: Findings, strongest: list[str]) -> Section:
     related = _most_associated(found, strongest)
     columns = [(found.target.column, found.targets)]
     columns += [(column, found.problem.X.get(column.name)) for column in found.columns]
-    rest = ""
+    rest: list[Part] = []
     if len(related) > 2:
-        svg = figures.draw_association(list(related), association_matrix(related))
-        rest += (
-            "<p>Association of columns, from 0 to 1: rank correlation of numbers, Cramér’s V of "
-            "categories, the correlation ratio between the two.</p>" + figure(svg)
+        said = (
+            "Association of columns, from 0 to 1: rank correlation of numbers, Cramér’s V of "
+            "categories, the correlation ratio between the two."
         )
-    listed = column_table(columns, len(found.target.known))
-    return section("The data at a glance", bullet_list(found.notes) + listed + rest)
+        svg = figures.draw_association(list(related), association_matrix(related))
+        rest = [Words(said), Figure(svg)]
+    return at_a_glance(found.notes, columns, len(found.target.known), *rest)
 
 
 def _columns(found: Findings) -> dict[str, pd.Series]:

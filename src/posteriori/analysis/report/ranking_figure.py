@@ -9,11 +9,12 @@ import numpy as np
 
 from posteriori.analysis.report.figures import upright
 from posteriori.analysis.table.wording import number_with_error
+from posteriori.analysis.tasks.sections import Figure
 from posteriori.drawing.charts.chart import BROAD, Axis, Chart
 from posteriori.drawing.charts.marks import Dots, Segments
 from posteriori.selection.comparison import Row
 
-__all__ = ["Scale", "choose_scale", "draw_ranking", "far_models"]
+__all__ = ["Scale", "choose_scale", "draw_ranking", "far_models", "ranking_figures"]
 
 #: How many times as far as the second model, with its error, the scale may reach.
 _REACH = 25.0
@@ -34,6 +35,14 @@ class Scale(NamedTuple):
     far: list[Row]
     low: float
     high: float
+
+
+def ranking_figures(rows: Sequence[Row]) -> list[Figure]:
+    """Return the figure of a ranking, if there is more than one model in it."""
+    if sum(not row.failure for row in rows) < 2:
+        return []
+    scale = choose_scale(rows)
+    return [Figure(draw_ranking(scale), far_models(scale))]
 
 
 def choose_scale(rows: Sequence[Row]) -> Scale:

@@ -14,7 +14,7 @@ from posteriori.analysis.table.wording import (
     number_with_error,
     short_number,
 )
-from posteriori.analysis.tasks.contract import Grid, Part, Words
+from posteriori.analysis.tasks.sections import Grid, Printed, Words
 from posteriori.selection.comparison import Comparison, Row
 from posteriori.selection.cross_validation import Metrics
 
@@ -269,7 +269,7 @@ def _together(said: list[tuple[str, str]]) -> list[str]:
     return [f"{', '.join(about)}: {text}" for text, about in names.items()]
 
 
-def ranking_parts(found: Ranked, *, details: bool) -> Iterator[Part]:
+def ranking_parts(found: Ranked, *, details: bool) -> Iterator[Printed]:
     """Yield the ranking, with evidences if details are asked for, what failed, and what warned."""
     header, rows = (detailed_table if details else ranking_table)(found)
     yield Grid(
@@ -278,7 +278,7 @@ def ranking_parts(found: Ranked, *, details: bool) -> Iterator[Part]:
     yield from remark_parts(found)
 
 
-def remark_parts(found: HasOutcomes) -> Iterator[Part]:
+def remark_parts(found: HasOutcomes) -> Iterator[Printed]:
     """Yield what failed, and what warned."""
     yield from (Words(text, "yellow") for text in failures_of(found))
     yield from (Words(text, "dim") for text in warnings_of(found))

@@ -9,13 +9,13 @@ import numpy as np
 
 from posteriori.analysis.fitting.findings import Findings
 from posteriori.analysis.fitting.preparation import OTHER, CodeColumns
-from posteriori.analysis.report.html_pieces import paragraph, section
 from posteriori.analysis.report.insights import entry_text
 from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.tasks.sections import Markup, Part, Words
 from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import HasBestTree, offers
 
-__all__ = ["tree_section"]
+__all__ = ["best_tree"]
 
 #: Leaves that are told; of a larger tree the last questions are left out.
 _MOST_LEAVES = 16
@@ -24,19 +24,19 @@ _MOST_LEAVES = 16
 _QUARTER_DAY = 0.25 / 365.2425
 
 
-def tree_section(found: Findings) -> str:
-    """Return the most probable tree of the first candidate that has one; nothing where none has."""
+def best_tree(found: Findings) -> list[Part]:
+    """Tell the most probable tree of the first candidate that has one; nothing where none has."""
     for row in found.single_rows:
         model = found.outcomes[row.name].model
         if model is not None and offers(model[-1], HasBestTree):
-            return section("The most probable tree", _tree(model, found.words(row.name)))
-    return ""
+            return _tree(model, found.words(row.name))
+    return []
 
 
-def _tree(pipeline: Any, name: str) -> str:
+def _tree(pipeline: Any, name: str) -> list[Part]:
     tree, encoder = pipeline[-1].best_tree_, pipeline[0]
     if tree.n_leaves == 1:
-        return paragraph(f"Of the trees of “{name}” the most probable one asks nothing.")
+        return [Words(f"Of the trees of “{name}” the most probable one asks nothing.")]
     depth = _told_depth(tree)
     words = (
         f"“{name}” averages many trees. This is the most probable of them (probability "
@@ -47,7 +47,7 @@ def _tree(pipeline: Any, name: str) -> str:
     if depth < tree.depth:
         words += f"; what it asks after {counted(depth, 'question')} is left out"
     gaps = frozenset(np.flatnonzero(tree.gaps).tolist())
-    return paragraph(words + ".") + _branches(tree, encoder, 0, depth, gaps)
+    return [Words(words + "."), Markup(_branches(tree, encoder, 0, depth, gaps))]
 
 
 def _told_depth(tree: Any) -> int:

@@ -1,24 +1,13 @@
-"""The report of segments as one HTML page: no network, no scripts; everything from the data is escaped."""
+"""The report of segments: its sections."""
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from posteriori.analysis.groups.cluster_figures import draw_numbers
 from posteriori.analysis.groups.cluster_words import date_words
-from posteriori.analysis.report.html_pieces import (
-    bullet_list,
-    figure,
-    folded,
-    pair,
-    paragraph,
-    section,
-    table,
-)
-from posteriori.analysis.report.page_frame import column_table
 from posteriori.analysis.segments.regimes import find_runs, find_surprises
 from posteriori.analysis.segments.segment_figures import draw_moves, draw_runs, draw_series
 from posteriori.analysis.segments.segment_words import (
@@ -28,7 +17,17 @@ from posteriori.analysis.segments.segment_words import (
     trait_table,
 )
 from posteriori.analysis.table.wording import counted, short_number
-from posteriori.analysis.tasks.contract import Page
+from posteriori.analysis.tasks.sections import (
+    Beside,
+    Figure,
+    Grid,
+    Markup,
+    Page,
+    Part,
+    Section,
+    Words,
+    at_a_glance,
+)
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.style import group_colors
 
@@ -44,12 +43,14 @@ _SERIES, _COLUMNS, _SURPRISES = 6, 4, 12
 def make_segment_page(found: Segmentation, title: str) -> Page:
     """Return the report; the title is what the data are called."""
     shares = found.model.probabilities(found.rows.frame, found.rows.arrangement)
+    frame = found.rows.frame
+    columns = [(column, frame.get(column.name)) for column in found.columns]
     parts = [
-        _series(found, shares),
-        _numbers(found),
-        _regimes(found, shares),
-        _surprises(found),
-        _glance(found),
+        Section("The series and their states", _series(found, shares)),
+        Section("How many states", _numbers(found)),
+        Section("What the states are like", _regimes(found, shares)),
+        Section("Surprising stretches", _surprises(found)),
+        at_a_glance(found.notes, columns, len(frame)),
     ]
     return Page(f"Segments of {title}", _lede(found), parts, found.seed)
 
@@ -64,20 +65,20 @@ def _lede(found: Segmentation) -> str:
     )
 
 
-def _series(found: Segmentation, shares: Array) -> str:
+def _series(found: Segmentation, shares: Array) -> list[Part]:
     arrangement = found.rows.arrangement
     longest = np.argsort(-arrangement.lengths, kind="stable")[:_SERIES].tolist()
-    drawn = [_one_series(found, shares, s) for s in longest]
-    more = len(arrangement.series) - len(drawn)
-    rest = paragraph(f"And {counted(more, 'shorter one')}.") if more > 0 else ""
-    said = paragraph(
+    drawn = [part for s in longest for part in _one_series(found, shares, s)]
+    more = len(arrangement.series) - len(longest)
+    rest = [Words(f"And {counted(more, 'shorter one')}.")] if more > 0 else []
+    said = Words(
         "Behind each series stand the states in their colours, each as high as it is probable: where one "
         "fills the whole height there is no doubt."
     )
-    return section("The series and their states", said + _legend(found) + "".join(drawn) + rest)
+    return [said, _legend(found), *drawn, *rest]
 
 
-def _one_series(found: Segmentation, shares: Array, s: int) -> str:
+def _one_series(found: Segmentation, shares: Array, s: int) -> list[Part]:
     """Return the columns of numbers of one series over its states; the states alone if there are none."""
     rows, lengths = found.rows, found.rows.arrangement.lengths
     start = int(lengths[:s].sum())
@@ -88,18 +89,18 @@ def _one_series(found: Segmentation, shares: Array, s: int) -> str:
     curves = [(rows.used[d].name, rows.x[part, d]) for d in columns]
     curves = curves or [("probability", np.full(len(places), np.nan))]
     name = rows.arrangement.series[s].name
-    head = f"<h3>{escape(name)}</h3>" if name else ""
     figures = [
         draw_series(label, values, shares[part], places, axis, dates=dates)
         for label, values in curves
     ]
-    return head + "".join(figure(svg, long=True) for svg in figures)
+    head = [Words(name, "bold")] if name else []
+    return [*head, *(Figure(svg, long=True) for svg in figures)]
 
 
-def _legend(found: Segmentation) -> str:
+def _legend(found: Segmentation) -> Markup:
     colors = group_colors(found.n_states)
     marks = [f'<span style="color:{c}">■</span> state {k}' for k, c in enumerate(colors, start=1)]
-    return f"<p>{' &nbsp; '.join(marks)}</p>"
+    return Markup(f"<p>{' &nbsp; '.join(marks)}</p>")
 
 
 def _places(found: Segmentation, series: int) -> tuple[Array, str]:
@@ -113,12 +114,11 @@ def _places(found: Segmentation, series: int) -> tuple[Array, str]:
     return times, time.name
 
 
-def _numbers(found: Segmentation) -> str:
-    header, rows = state_rows(found.found)
-    listed = table(header, rows)
+def _numbers(found: Segmentation) -> list[Part]:
+    listed: list[Part] = [Grid(*state_rows(found.found))]
     if len({one.kind for one in found.found.tried}) > 1:
-        listed += folded("All chains", table(*chain_rows(found.found)))
-    said = paragraph(
+        listed.append(Section("All chains", [Grid(*chain_rows(found.found))]))
+    said = Words(
         "The evidence is the log probability of the table under a hidden chain with so many states, its "
         "parameters integrated out by draws; after ± stands the error of the estimate. All numbers and kinds "
         "were equally probable before; a number counts only if each of its states is that which some row is "
@@ -127,64 +127,53 @@ def _numbers(found: Segmentation) -> str:
         "state, or related to one another; of each number the chain of higher evidence is shown."
     )
     if len(found.numbers) == 1:
-        return section("How many states", said + listed)
-    drawn = figure(draw_numbers(found.numbers, found.number_probabilities, "states"))
-    return section("How many states", pair([drawn, said]) + listed)
+        return [said, *listed]
+    drawn = Figure(draw_numbers(found.numbers, found.number_probabilities, "states"))
+    return [Beside([drawn], [said]), *listed]
 
 
-def _regimes(found: Segmentation, shares: Array) -> str:
+def _regimes(found: Segmentation, shares: Array) -> list[Part]:
     if found.n_states == 1:
-        return ""
+        return []
     order = list(found.model.order)
     transition = found.model.pipeline[-1].transition[np.ix_(order, order)]
     runs = find_runs(found.rows, shares)
-    moves = figure(
+    moves = Figure(
         draw_moves(transition, np.array([one.share for one in found.regimes])),
         "Discs are as large as the shares of the states; arrows tell how probably a row is followed by one of "
         "another state.",
     )
-    lasting = figure(
+    lasting = Figure(
         draw_runs(runs, transition),
         "Dots are the runs that were seen from their beginning to their end, lines what the chain expects: "
         "where dots leave the line, states last longer or end sooner than a chain can say.",
     )
-    body = table(*regime_rows(found.regimes)) + table(*trait_table(found.regimes))
-    return section("What the states are like", body + pair([moves, lasting]))
+    told = [Grid(*regime_rows(found.regimes)), Grid(*trait_table(found.regimes))]
+    return [*told, Beside([moves], [lasting])]
 
 
-def _surprises(found: Segmentation) -> str:
+def _surprises(found: Segmentation) -> list[Part]:
     listed = find_surprises(found.rows, found.model, found.seed, _SURPRISES)
     if not listed:
-        return section(
-            "Surprising stretches",
-            paragraph("None: no row is less probable than the chain itself would draw."),
-        )
+        return [Words("None: no row is less probable than the chain itself would draw.")]
     rows = []
     for one in listed:
         places, _ = _places(found, one.series)
         name = found.rows.arrangement.series[one.series].name
         ends = (places[one.start], places[one.start + one.length - 1])
         rows.append((*_when(found, *ends), name, str(one.length), short_number(one.nats, 3)))
-    said = paragraph(
+    said = Words(
         "Rows that are less probable, given those before them, than all but one in a thousand that the chain "
         "would draw: outliers, or the beginning of something new."
     )
     header = ("from", "to", "series", "rows", "nats below usual")
-    return section("Surprising stretches", said + table(header, rows))
+    return [said, Grid(header, rows)]
 
 
 def _when(found: Segmentation, first: float, last: float) -> tuple[str, str]:
     time = found.rows.time
     words = date_words if time is not None and time.kind == "date" else short_number
     return words(first), words(last)
-
-
-def _glance(found: Segmentation) -> str:
-    frame = found.rows.frame
-    columns = [(column, frame.get(column.name)) for column in found.columns]
-    return section(
-        "The data at a glance", bullet_list(found.notes) + column_table(columns, len(frame))
-    )
 
 
 def segmenting_code(found: Segmentation, loading: str = "") -> str:

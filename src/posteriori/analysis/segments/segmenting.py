@@ -25,7 +25,8 @@ from posteriori.analysis.segments.segment_words import (
 from posteriori.analysis.segments.state_search import TriedStates, search_states
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.reading import to_pandas
-from posteriori.analysis.tasks.contract import Grid, Page, Part, Table
+from posteriori.analysis.tasks.contract import Table
+from posteriori.analysis.tasks.sections import Grid, Page, Printed
 from posteriori.numerics.types import Array
 
 __all__ = ["Segmentation", "segment"]
@@ -92,7 +93,7 @@ class Segmentation(CountedFinding):
             asked=self.asked,
         )
 
-    def printed(self, *, details: bool = False) -> Iterator[Part]:
+    def printed(self, *, details: bool = False) -> Iterator[Printed]:
         yield Grid(*(chain_rows if details else state_rows)(self.found))
         if self.n_states > 1:
             yield Grid(*regime_rows(self.regimes))

@@ -7,55 +7,16 @@ command; what it returns is a :class:`TaskResult`. All else is made from these t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from html import escape
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
 
-from posteriori.analysis.report.html_pieces import framed, section
-from posteriori.analysis.report.page_frame import fill_page, versions
+from posteriori.analysis.tasks.rendering import framed, render_page
+from posteriori.analysis.tasks.sections import Page, Printed
 
-__all__ = ["Grid", "Page", "Part", "Table", "TaskResult", "Words"]
+__all__ = ["Table", "TaskResult"]
 
 #: A DataFrame of pandas or polars, or a mapping of columns; commands read it from a file.
 Table: TypeAlias = Any
-
-
-class Words(NamedTuple):
-    """A line of text; how it is shown is one of "", "bold", "dim" and "yellow"."""
-
-    text: str
-    style: str = ""
-
-
-class Grid(NamedTuple):
-    """A table of texts, whose first row may be the answer.
-
-    Attributes
-    ----------
-    header : tuple of str
-    rows : list of tuple of str
-    strong : bool
-        Whether the first row stands out.
-    remarks : callable, optional
-        Lines below it, from the headings of columns that did not fit.
-    """
-
-    header: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-    strong: bool = False
-    remarks: Callable[[Sequence[str]], Sequence[str]] | None = None
-
-
-Part: TypeAlias = Words | Grid
-
-
-class Page(NamedTuple):
-    """A report: what stands above, the sections in their order as HTML, and the seed."""
-
-    title: str
-    lede: str
-    sections: Sequence[str]
-    seed: int
 
 
 class TaskResult(ABC):
@@ -91,12 +52,12 @@ class TaskResult(ABC):
         return ""
 
     @abstractmethod
-    def printed(self, *, details: bool = False) -> Iterator[Part]:
+    def printed(self, *, details: bool = False) -> Iterator[Printed]:
         """Yield what is printed above the verdict; details are for statisticians."""
 
     @abstractmethod
     def page(self, title: str) -> Page:
-        """Return the report but for its frame; the title is what the data are called."""
+        """Return the report, title and sections; the title given is what the data are called."""
 
     @abstractmethod
     def code(self, loading: str = "") -> str:
@@ -116,12 +77,7 @@ class TaskResult(ABC):
         loading : str
             Python code that makes ``table``, for those who want to repeat it.
         """
-        made = self.page(title)
-        again = section(
-            "The same in Python", f"<pre><code>{escape(self.code(loading))}</code></pre>"
-        )
-        sections = [*made.sections, again]
-        return fill_page(made.title, made.lede, self.verdict, sections, versions(made.seed))
+        return render_page(self.page(title), self.verdict, self.code(loading))
 
     def _repr_html_(self) -> str:
         return framed(self.html())

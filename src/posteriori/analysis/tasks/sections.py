@@ -1,0 +1,132 @@
+"""What answers are made of: words, tables and figures in sections, which terminals and pages show in their own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from posteriori.analysis.table.columns import Column
+
+__all__ = [
+    "Beside",
+    "ColumnList",
+    "Content",
+    "Figure",
+    "Figures",
+    "Grid",
+    "Items",
+    "Markup",
+    "Page",
+    "Part",
+    "Printed",
+    "Section",
+    "Words",
+    "at_a_glance",
+]
+
+
+class Words(NamedTuple):
+    """A line or a paragraph of text; how it is shown is one of "", "bold", "dim" and "yellow"."""
+
+    text: str
+    style: str = ""
+
+
+class Grid(NamedTuple):
+    """A table of texts, whose first row may be the answer.
+
+    Attributes
+    ----------
+    header : tuple of str
+    rows : sequence of tuple of str
+        Their first texts are their names.
+    strong : bool
+        Whether the first row stands out.
+    remarks : callable, optional
+        Lines below it in a terminal, from the headings of columns that did not fit.
+    """
+
+    header: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    strong: bool = False
+    remarks: Callable[[Sequence[str]], Sequence[str]] | None = None
+
+
+class Items(NamedTuple):
+    """A list of texts; nothing if there are none."""
+
+    texts: Sequence[str]
+
+
+class Figure(NamedTuple):
+    """A drawing with its caption; a long one takes the whole width of the page."""
+
+    svg: str
+    caption: str = ""
+    long: bool = False
+
+
+class Figures(NamedTuple):
+    """Small figures side by side."""
+
+    figures: Sequence[Figure]
+
+
+class ColumnList(NamedTuple):
+    """What columns of so many rows hold; those with values are drawn."""
+
+    columns: Sequence[tuple[Column, pd.Series | None]]
+    rows: int
+
+
+class Markup(NamedTuple):
+    """HTML that no other part can say; texts in it are escaped already."""
+
+    html: str
+
+
+class Beside(NamedTuple):
+    """Two contents side by side, where the page is wide enough."""
+
+    left: Content
+    right: Content
+
+
+class Section(NamedTuple):
+    """Parts of an answer under a heading; left out where there are none.
+
+    Within the content of another section it is for those who want to know more, and opens when it is asked for.
+    """
+
+    heading: str
+    content: Content
+
+
+#: What terminals show.
+Printed: TypeAlias = Words | Grid
+
+#: What pages show.
+Part: TypeAlias = "Words | Grid | Items | Figure | Figures | ColumnList | Markup | Beside | Section"
+Content: TypeAlias = "Sequence[Part]"
+
+
+class Page(NamedTuple):
+    """A report: what stands above, the sections in their order, and the seed."""
+
+    title: str
+    lede: str
+    sections: Iterable[Section]
+    seed: int
+
+
+def at_a_glance(
+    notes: Sequence[str],
+    columns: Sequence[tuple[Column, pd.Series | None]],
+    rows: int,
+    *more: Part,
+) -> Section:
+    """Return the section on what was guessed of a table, and on what its columns hold."""
+    return Section("The data at a glance", [Items(notes), ColumnList(columns, rows), *more])
