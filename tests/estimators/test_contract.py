@@ -345,6 +345,12 @@ def test_an_estimator_offers_what_its_row_says(row, fitted):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_names_can_be_completed_before_and_after_the_fit(row, fitted):
+    assert "fit" in dir(clone(row.model))  # asks for each attribute, as a notebook does
+    assert "fit" in dir(fitted(row))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_evidence_is_not_offered_before_the_fit(row):
     assert not c.offers(clone(row.model), c.HasEvidence)
 

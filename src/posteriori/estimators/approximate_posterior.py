@@ -149,8 +149,8 @@ class ApproximatePosterior:
 
     @cached_property
     def _learned_from(self) -> Any:
-        """The rows of the last fit."""
-        raise TypeError(
+        """The rows of the last fit; without them there is no such attribute, as ``dir`` expects."""
+        raise AttributeError(
             f"{type(self).__name__} was read from a file, which does not keep rows: fit it again to check it"
         )
 
