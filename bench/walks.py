@@ -95,6 +95,24 @@ def compare_one_model() -> Callable[[], Any]:
     return run
 
 
+def forecast_one_model() -> Callable[[], Any]:
+    """``posteriori forecast x.csv --time month --value y --models level --html x.html``."""
+    from posteriori.cli import app
+
+    folder = Path(tempfile.mkdtemp(prefix="walk"))
+    y = 10.0 + np.cumsum(np.random.default_rng(0).normal(size=60))
+    months = np.datetime64("2015-01") + np.arange(60)
+    text = "\n".join(["month,y", *(f"{m}-01,{v:.6f}" for m, v in zip(months, y, strict=True))])
+    (folder / "x.csv").write_text(text + "\n")
+    call = [str(folder / "x.csv"), "--time", "month", "--value", "y", "--models", "level"]
+
+    def run() -> None:
+        with contextlib.redirect_stdout(io.StringIO()):
+            app(["forecast", *call, "--html", str(folder / "x.html")], standalone_mode=False)
+
+    return run
+
+
 def infer_regression() -> Callable[[], Any]:
     """``infer`` of linear regression with known noise."""
     from posteriori import Input, Model, MvNormal, Normal
@@ -142,6 +160,7 @@ def fit_regression() -> Callable[[], Any]:
 
 WALKS = {
     "compare": compare_one_model,
+    "forecast": forecast_one_model,
     "infer": infer_regression,
     "mixture": infer_mixture,
     "fit": fit_regression,

@@ -9,7 +9,7 @@ from scipy.stats import ttest_1samp
 from posteriori.analysis.counted.drawn_intervals import with_drawn_intervals
 from posteriori.analysis.counted.profiles import make_profiles
 from posteriori.analysis.fitting.preparation import CodeColumns
-from posteriori.analysis.groups.cluster_map import make_map
+from posteriori.analysis.groups.cluster_figures import make_map
 from posteriori.analysis.table.columns import describe_columns
 from tests.analysis.groups.grouped_tables import groups_of, mixed
 

@@ -12,9 +12,10 @@ import pytest
 from scipy.special import logsumexp
 
 from posteriori.analysis import cluster
-from posteriori.analysis.groups import group_search, number_search
-from posteriori.analysis.groups.cluster_rows import numbers_to_try, read_rows
-from posteriori.analysis.groups.number_search import Tried, search_numbers
+from posteriori.analysis.fitting.coded_rows import read_rows
+from posteriori.analysis.groups import group_search
+from posteriori.analysis.groups.clustering import _numbers_to_try
+from posteriori.analysis.groups.group_search import Tried, search_numbers
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.estimators.component_choice import choose_components
 from posteriori.mixture import BayesianGaussianMixture, LatentClasses
@@ -163,8 +164,8 @@ def test_the_search_ends_where_evidence_has_fallen(monkeypatch: pytest.MonkeyPat
         number = mixture.n_components
         return Tried(kind, number, values[number], mixture)
 
-    monkeypatch.setattr(number_search, "_fit", fit)
-    monkeypatch.setattr(number_search, "_without_empty", lambda *_: None)
+    monkeypatch.setattr(group_search, "_fit", fit)
+    monkeypatch.setattr(group_search, "_without_empty", lambda *_: None)
     found = search_numbers(np.zeros((9, 1)), ["categorical"], range(1, 7))
     assert found.numbers == (1, 2, 3, 4, 5)
     assert found.best.number == 2
@@ -179,8 +180,8 @@ def test_a_kind_that_cannot_catch_up_is_left(monkeypatch: pytest.MonkeyPatch) ->
         rise = {"normal mixture": 0.0, "latent classes": -1e4 + 30.0 * number}[kind]
         return Tried(kind, number, rise, mixture)
 
-    monkeypatch.setattr(number_search, "_fit", fit)
-    monkeypatch.setattr(number_search, "_without_empty", lambda *_: None)
+    monkeypatch.setattr(group_search, "_fit", fit)
+    monkeypatch.setattr(group_search, "_without_empty", lambda *_: None)
     found = search_numbers(np.zeros((9, 1)), ["normal"], range(1, 9))
     last = max(one.number for one in found.tried if one.kind == "latent classes")
     assert last == 3
@@ -198,7 +199,7 @@ def test_more_groups_than_rows_can_tell_would_be_free() -> None:
     for n in (5, 10, 37, 100):
         frame = pd.DataFrame({"a": np.random.default_rng(n).normal(size=n)})
         rows = read_rows(frame, describe_columns(frame), 0)
-        most = numbers_to_try(rows, 1000, None)[0][-1]
+        most = _numbers_to_try(rows, 1000, None)[0][-1]
         assert most * (most - 1) < n + most - 1
         assert (most + 1) * most >= n + most
 
@@ -249,8 +250,8 @@ def test_interrupts_that_an_ascent_takes_for_its_end_are_heard(
             signal.raise_signal(signal.SIGINT)
         return Tried(kind, 1, 0.0, mixture)
 
-    monkeypatch.setattr(number_search, "_fit", fit)
-    monkeypatch.setattr(number_search, "_without_empty", lambda *_: None)
+    monkeypatch.setattr(group_search, "_fit", fit)
+    monkeypatch.setattr(group_search, "_without_empty", lambda *_: None)
     before = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -8,8 +8,9 @@ import pytest
 
 from posteriori import segment
 from posteriori.analysis.segments import state_search
-from posteriori.analysis.segments.regimes import find_runs, find_surprises, predictive_densities
+from posteriori.analysis.segments.regimes import surprises_of
 from posteriori.analysis.segments.segment_rows import read_series
+from posteriori.inference.state_chains.state_runs import find_runs, predictive_log_prob
 from tests.analysis.segments.segment_tables import mixed, regimes, segments_of
 
 
@@ -65,7 +66,7 @@ def test_steps_that_are_missing_are_bridged():
 def test_runs_and_successors_are_those_of_the_states():
     found = segments_of("regimes")
     shares = found.model.probabilities(found.rows.frame, found.rows.arrangement)
-    runs = find_runs(found.rows, shares)
+    runs = find_runs(shares, found.rows.arrangement.lengths)
     assert sum(run.length for run in runs) == 240
     assert [run.state + 1 for run in runs] == [
         int(s) for s in found.states[np.r_[True, np.diff(found.states) != 0]]
@@ -89,7 +90,7 @@ def test_surprising_rows_are_found():
     table.loc[100, "load"] = 60.0
     table.loc[101, "heat"] = -30.0
     found = segment(table, states=2)
-    first = find_surprises(found.rows, found.model, 0, 5)[0]
+    first = surprises_of(found.rows, found.model, 0)[0]
     assert first.series == 0
     assert first.start in (100, 101)
     assert first.start + first.length - 1 in (100, 101)
@@ -98,7 +99,8 @@ def test_surprising_rows_are_found():
 def test_predictive_densities_add_up_to_the_evidence():
     found = segments_of("mixed")
     chain, lengths = found.model.pipeline[-1], found.rows.arrangement.lengths
-    each = predictive_densities(chain, found.rows.x, lengths)
+    scores = chain.densities.log_prob(found.rows.x)
+    each = predictive_log_prob(chain.initial, chain.transition, scores, lengths)
     parts = np.split(found.rows.x, np.cumsum(lengths)[:-1])
     total = sum(float(chain.log_prob(part)) for part in parts)
     np.testing.assert_allclose(each.sum(), total, rtol=1e-10)

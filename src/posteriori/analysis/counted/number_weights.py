@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import numpy as np
 from posteriori.numerics.logspace import softmax
 from posteriori.numerics.types import Array
 
-__all__ = ["Found", "early_end", "heard_interrupts", "is_over", "weigh_numbers"]
+__all__ = ["Found", "Kind", "heard_interrupts", "try_numbers", "weigh_numbers"]
 
 #: Nats below the best from which a number is as good as excluded, e⁻²⁰ is 2e-9, and how many of these in a
 #: row end the search.
@@ -49,6 +49,71 @@ class Found(NamedTuple):
     notes: tuple[str, ...]
 
 
+class Kind(NamedTuple):
+    """One kind of models.
+
+    Attributes
+    ----------
+    name : str
+    failed : str
+        What is said where one could not be fitted.
+    fit : callable
+        From a number to what was tried.
+    without_empty : callable
+        From what was tried to the model of those of its parts that have rows, where some have none and their
+        number is one to try: a start that others may miss.
+    """
+
+    name: str
+    failed: str
+    fit: Callable[[int], Any]
+    without_empty: Callable[[Any], Any | None]
+
+
+def try_numbers(
+    kinds: Sequence[Kind], numbers: Sequence[int], on_tried: Callable[[Any], None] | None = None
+) -> tuple[list[Any], list[str]]:
+    """Fit each kind with rising numbers, until more are as good as excluded; return what was tried, and notes.
+
+    Raises
+    ------
+    ValueError
+        When nothing could be fitted.
+    KeyboardInterrupt
+        When Ctrl-C was pressed, also where an ascent would end with what it has.
+    """
+    tried: list[Any] = []
+    notes: list[str] = []
+    with heard_interrupts() as pressed:
+        for kind in kinds:
+            best = max((one.log_evidence for one in tried), default=-np.inf)
+            try:
+                for one in _climb(kind, numbers, best):
+                    if pressed:
+                        raise KeyboardInterrupt
+                    tried.append(one)
+                    if on_tried is not None:
+                        on_tried(one)
+            except ValueError as error:
+                notes.append(f"{kind.failed}: {error}")
+    if not tried:
+        raise ValueError("; ".join(notes))
+    notes += [note for kind in kinds if (note := _early_end(tried, kind.name, numbers))]
+    return tried, notes
+
+
+def _climb(kind: Kind, numbers: Sequence[int], rival: float) -> Iterator[Any]:
+    values: list[float] = []
+    for number in numbers:
+        one = kind.fit(number)
+        values.append(one.log_evidence)
+        yield one
+        if (fewer := kind.without_empty(one)) is not None:
+            yield fewer
+        if _is_over(values, len(numbers) - len(values), rival):
+            return
+
+
 def weigh_numbers(tried: Sequence[Any], notes: Sequence[str]) -> Found:
     """Return p(number | X) ∝ Σ over kinds of p(X | number, kind), each by its highest evidence."""
     highest: dict[tuple[str, int], Any] = {}
@@ -64,7 +129,7 @@ def weigh_numbers(tried: Sequence[Any], notes: Sequence[str]) -> Found:
     return Found(tuple(tried), numbers, probabilities, best, tuple(notes))
 
 
-def is_over(values: Sequence[float], left: int, rival: float) -> bool:
+def _is_over(values: Sequence[float], left: int, rival: float) -> bool:
     """Tell whether evidence has fallen for long, or rises too slowly to come near another kind's.
 
     Parameters
@@ -85,7 +150,7 @@ def is_over(values: Sequence[float], left: int, rival: float) -> bool:
     return max(values) + left * gain < rival - _HOPELESS
 
 
-def early_end(tried: Sequence[Any], kind: str, numbers: Sequence[int]) -> str:
+def _early_end(tried: Sequence[Any], kind: str, numbers: Sequence[int]) -> str:
     """Say where the search for one kind ended; nothing if all numbers were tried."""
     last = max((one.number for one in tried if one.kind == kind), default=numbers[-1])
     if last == numbers[-1]:

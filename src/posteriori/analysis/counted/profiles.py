@@ -18,6 +18,7 @@ from scipy.stats import beta, t as student_t
 
 from posteriori.analysis.fitting.preparation import OTHER, CodeColumns
 from posteriori.analysis.table.columns import Column
+from posteriori.analysis.table.wording import date_words, short_number
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -28,6 +29,9 @@ __all__ = [
     "level_names",
     "make_profiles",
     "sort_traits",
+    "trait_name",
+    "trait_numbers",
+    "trait_words",
 ]
 
 #: Rows whose largest probability is below this are in doubt.
@@ -35,6 +39,9 @@ IN_DOUBT = 0.9
 
 #: Probability outside an interval, on each side of it.
 TAIL = 0.05
+
+#: Letters of a name or a level that are told.
+_LONGEST = 40
 
 #: Jeffreys' prior of a share.
 _HALF = 0.5
@@ -208,3 +215,37 @@ def level_names(column: Column, encoder: CodeColumns) -> list[str]:
     if column.kind == "boolean":
         return ["", column.style or "true"]
     return [OTHER, *encoder.levels_[column.name]]
+
+
+# -- in words --------------------------------------------------------------------------------
+
+
+def trait_words(trait: Trait) -> str:
+    """Say how a column of a cluster is, and how it is in all rows.
+
+    Examples
+    --------
+    >>> trait_words(Trait("age", "number", "", 61.2, 60.1, 62.3, 48.0, 12.0))
+    'age 61.2 (60.1 to 62.3; all rows 48)'
+    >>> trait_words(Trait("plan", "category", "year", 0.9, 0.85, 0.94, 0.5, 0.5))
+    'plan is year in 90% (85% to 94%; all rows 50%)'
+    """
+    mean, low, high, overall = trait_numbers(trait)
+    between = f"{low} to {high}; " if low and high else ""
+    return f"{trait_name(trait, ' is {} in')} {mean} ({between}all rows {overall})"
+
+
+def trait_name(trait: Trait, level: str) -> str:
+    """Name a column, followed by its level in such words."""
+    column = trait.column[:_LONGEST]
+    return column + (level.format(trait.level[:_LONGEST]) if trait.level else "")
+
+
+def trait_numbers(trait: Trait) -> tuple[str, ...]:
+    """Return mean, lower and upper end of the interval, and what all rows have, as texts."""
+    values = (trait.mean, trait.low, trait.high, trait.overall)
+    if trait.level:
+        return tuple(f"{value:.0%}" for value in values)
+    if trait.kind == "date":
+        return tuple(map(date_words, values))
+    return tuple(short_number(value) for value in values)

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.groups.cluster_words import date_words
 from posteriori.analysis.saved.density_model import log_density_of
 from posteriori.analysis.table.columns import Column
+from posteriori.analysis.table.wording import date_words
 from posteriori.drawing.charts.chart import Axis, Chart
 from posteriori.drawing.charts.level_sets import level_set
 from posteriori.drawing.charts.marks import Curve, Dots, histogram

@@ -12,7 +12,6 @@ import pandas as pd
 from posteriori.analysis.densities.density_figures import SHARES, draw_column, draw_pair
 from posteriori.analysis.densities.density_words import odd_entry_words
 from posteriori.analysis.densities.joint_problem import joint_candidates
-from posteriori.analysis.groups.cluster_words import entry_words
 from posteriori.analysis.report.ranking_figure import ranking_figures
 from posteriori.analysis.report.ranking_tables import (
     detailed_table,
@@ -23,7 +22,7 @@ from posteriori.analysis.report.ranking_tables import (
 )
 from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.columns import Column
-from posteriori.analysis.table.wording import counted, fixed_number, short_number
+from posteriori.analysis.table.wording import counted, entry_words, fixed_number, short_number
 from posteriori.analysis.tasks.sections import (
     Beside,
     Figure,

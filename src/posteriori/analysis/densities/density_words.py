@@ -9,10 +9,9 @@ from posteriori.analysis.densities.odd_rows import OddEntry
 from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.fitting.preparation import OTHER
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
-from posteriori.analysis.groups.cluster_words import entry_words
 from posteriori.analysis.report.verdict_words import verdict
 from posteriori.analysis.table.columns import Column
-from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.table.wording import counted, entry_words, short_number
 
 if TYPE_CHECKING:
     from posteriori.analysis.densities.describing import TableDensity

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
+from posteriori.analysis.fitting.coded_rows import column_step, read_rows
 from posteriori.analysis.fitting.preparation import CodeColumns
-from posteriori.analysis.groups.cluster_rows import column_step, read_rows
 from posteriori.analysis.saved.density_model import log_density_of
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted

@@ -10,16 +10,19 @@ import numpy as np
 
 from posteriori.analysis.counted.profiles import IN_DOUBT, ClusterProfile, Trait
 from posteriori.analysis.fitting.importance import Effects
-from posteriori.analysis.groups.cluster_figures import draw_map, draw_numbers, draw_similarity
-from posteriori.analysis.groups.cluster_map import make_map
+from posteriori.analysis.groups.cluster_figures import (
+    draw_map,
+    draw_numbers,
+    draw_similarity,
+    make_map,
+)
 from posteriori.analysis.groups.cluster_words import (
     TRAIT_HEADER,
-    entry_words,
     number_rows,
     profile_rows,
 )
 from posteriori.analysis.report.figures import draw_effects
-from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.table.wording import counted, entry_words, short_number
 from posteriori.analysis.tasks.sections import (
     Beside,
     Figure,

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from posteriori.analysis.counted.counted_finding import CountWords
 from posteriori.analysis.counted.number_weights import Found
-from posteriori.analysis.counted.profiles import ClusterProfile, Trait
-from posteriori.analysis.table.values import dates_of
-from posteriori.analysis.table.wording import counted, fixed_number, short_number
+from posteriori.analysis.counted.profiles import (
+    ClusterProfile,
+    trait_name,
+    trait_numbers,
+    trait_words,
+)
+from posteriori.analysis.table.wording import counted, fixed_number, probability_words
 from posteriori.mixture.groups.drawn_groups import DrawnGroups
 
-__all__ = [
-    "TRAIT_HEADER",
-    "date_words",
-    "entry_words",
-    "number_rows",
-    "overlap_words",
-    "probability_words",
-    "profile_rows",
-    "trait_numbers",
-    "trait_words",
-    "verdict_in_words",
-]
+__all__ = ["TRAIT_HEADER", "number_rows", "overlap_words", "profile_rows", "verdict_in_words"]
 
 #: Headings of the traits of a group.
 TRAIT_HEADER = ("column", "mean or share", "90% interval", "all rows", "apart")
@@ -32,11 +25,7 @@ TRAIT_HEADER = ("column", "mean or share", "90% interval", "all rows", "apart")
 #: Standard deviations below which a column does not set a cluster apart.
 _APART = 0.2
 
-#: Letters of a name or a level that are told.
-_LONGEST = 40
-
-#: Probability from which one group is said without reserve.
-_SURE = 0.9
+_GROUPS = CountWords("group", "in", "form one group", "probability of one:")
 
 #: Part of the rows in doubt from which intervals do not hold what they say: of two groups that were asked for,
 #: 2.5 and 3 standard deviations apart, 90 % ones hold 67 and 78 %.
@@ -68,32 +57,15 @@ def verdict_in_words(
     components : sequence of int
         Of the mixture, of each cluster.
     """
-    answer = _answer(len(profiles), rows, probability) + _shapes(components)
+    table = f"these {counted(rows, 'row')}"
+    answer = _GROUPS.answer(len(profiles), table, probability) + _shapes(components)
     if len(profiles) == 1:
         return answer
     told = [_cluster_in_words(profile) for profile in profiles[:_TOLD_CLUSTERS]]
     more = len(profiles) - _TOLD_CLUSTERS
     rest = f" {counted(more, 'smaller group')} beside them." if more > 0 else ""
-    larger = (
-        " No larger number was tried, and there may be more groups: raise the limit."
-        if most and probability is not None
-        else ""
-    )
-    return f"{answer}{larger} {' '.join(told)}{rest} {_doubts(profiles, rows)}"
-
-
-def _answer(number: int, rows: int, probability: float | None) -> str:
-    table = f"these {counted(rows, 'row')}"
-    if probability is None:
-        return f"As asked, {table} are told apart as {counted(number, 'group')}."
-    said = probability_words(probability)
-    if number == 1:
-        if probability < _SURE:
-            return f"Most probably these {rows:,} rows form one group (probability of one: {said})."
-        return f"These {rows:,} rows form one group: nothing speaks for more (probability of one: {said})."
-    if probability < 0.5:
-        return f"There are perhaps {number} groups in {table} (probability {said})."
-    return f"There are {number} groups in {table} (probability {said})."
+    larger = _GROUPS.larger() if most and probability is not None else ""
+    return f"{answer}{larger} {' '.join(told)}{rest} {_GROUPS.doubts(profiles, rows)}"
 
 
 def _shapes(components: Sequence[int]) -> str:
@@ -124,15 +96,6 @@ def _cluster_in_words(profile: ClusterProfile) -> str:
     return f"Group {profile.cluster}, {size}: {apart or 'hardly apart in any single column'}."
 
 
-def _doubts(profiles: Sequence[ClusterProfile], rows: int) -> str:
-    doubtful = sum(profile.in_doubt for profile in profiles)
-    if not doubtful:
-        return "No row is in doubt."
-    verb = "is" if doubtful == 1 else "are"
-    share = f" ({doubtful / rows:.0%})" if doubtful >= 0.01 * rows else ""
-    return f"{counted(doubtful, 'row')}{share} {verb} in doubt: no group has a probability of 0.9."
-
-
 def overlap_words(doubtful: float) -> str:
     """Say that intervals are too narrow, where such a part of the rows is in doubt; else nothing."""
     if doubtful < _OVERLAP:
@@ -141,36 +104,6 @@ def overlap_words(doubtful: float) -> str:
         f"groups overlap (partitions that are as probable differ about {doubtful:.0%} of the rows): intervals of "
         "their means and shares are too narrow"
     )
-
-
-def probability_words(p: float) -> str:
-    """Write a probability; one that is all but certain as such.
-
-    Examples
-    --------
-    >>> probability_words(0.973), probability_words(0.9999), probability_words(2e-9)
-    ('0.97', '> 0.99', '< 0.01')
-    """
-    if p > 0.99:
-        return "> 0.99"
-    return "< 0.01" if p < 0.01 else f"{p:.2f}"
-
-
-def trait_words(trait: Trait) -> str:
-    """Say how a column of a cluster is, and how it is in all rows.
-
-    Examples
-    --------
-    >>> trait_words(Trait("age", "number", "", 61.2, 60.1, 62.3, 48.0, 12.0))
-    'age 61.2 (60.1 to 62.3; all rows 48)'
-    >>> trait_words(Trait("plan", "category", "year", 0.9, 0.85, 0.94, 0.5, 0.5))
-    'plan is year in 90% (85% to 94%; all rows 50%)'
-    """
-    mean, low, high, overall = trait_numbers(trait)
-    between = f"{low} to {high}; " if low and high else ""
-    column, level = trait.column[:_LONGEST], trait.level[:_LONGEST]
-    name = f"{column} is {level} in" if level else column
-    return f"{name} {mean} ({between}all rows {overall})"
 
 
 def number_rows(
@@ -210,39 +143,15 @@ def profile_rows(profile: ClusterProfile, limit: int | None) -> list[tuple[str, 
     rows: list[tuple[str, ...]] = []
     for trait in profile.traits[:limit]:
         mean, low, high, overall = trait_numbers(trait)
-        column, level = trait.column[:_LONGEST], trait.level[:_LONGEST]
-        name = f"{column} = {level}" if level else column
         between = f"{low} to {high}" if low and high else ""
         sign = "+" if trait.distance > 0 else ""
-        rows.append((name, mean, between, overall, f"{sign}{fixed_number(trait.distance)}"))
+        rows.append(
+            (
+                trait_name(trait, " = {}"),
+                mean,
+                between,
+                overall,
+                f"{sign}{fixed_number(trait.distance)}",
+            )
+        )
     return rows
-
-
-def trait_numbers(trait: Trait) -> tuple[str, ...]:
-    """Return mean, lower and upper end of the interval, and what all rows have, as texts."""
-    values = (trait.mean, trait.low, trait.high, trait.overall)
-    if trait.level:
-        return tuple(f"{value:.0%}" for value in values)
-    if trait.kind == "date":
-        return tuple(map(date_words, values))
-    return tuple(short_number(value) for value in values)
-
-
-def date_words(year: float) -> str:
-    """Write a decimal year as a day; nothing for NaN."""
-    return "" if np.isnan(year) else str(dates_of(np.array([year]), whole_days=True)[0])[:10]
-
-
-def entry_words(kind: str, value: Any) -> str:
-    """Write the entry of a column of this kind; nothing where it is missing.
-
-    Examples
-    --------
-    >>> entry_words("number", 2.50), entry_words("category", "red"), entry_words("number", np.nan)
-    ('2.5', 'red', '')
-    """
-    if value != value:
-        return ""
-    if kind == "category":
-        return str(value)
-    return date_words(value) if kind == "date" else short_number(value)

@@ -13,7 +13,7 @@ from posteriori.analysis.counted.counted_finding import CountedFinding
 from posteriori.analysis.counted.drawn_intervals import with_drawn_intervals
 from posteriori.analysis.counted.number_weights import Found
 from posteriori.analysis.counted.profiles import IN_DOUBT, ClusterProfile, make_profiles
-from posteriori.analysis.groups.cluster_rows import ClusterRows, numbers_to_try, read_rows
+from posteriori.analysis.fitting.coded_rows import CodedRows, read_rows
 from posteriori.analysis.groups.cluster_words import (
     TRAIT_HEADER,
     number_rows,
@@ -21,8 +21,7 @@ from posteriori.analysis.groups.cluster_words import (
     profile_rows,
     verdict_in_words,
 )
-from posteriori.analysis.groups.group_search import Grouping, find_groups
-from posteriori.analysis.groups.number_search import Tried
+from posteriori.analysis.groups.group_search import Grouping, Tried, find_groups
 from posteriori.analysis.saved.cluster_model import ClusterModel
 from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.table.columns import Column, describe_columns
@@ -47,7 +46,7 @@ class Clustering(CountedFinding):
     ----------
     columns : tuple of Column
         All columns of the table.
-    rows : ClusterRows
+    rows : CodedRows
         What the mixtures were fitted to.
     found : Found
         How probable each number of groups is, and the mixtures that were fitted.
@@ -69,7 +68,7 @@ class Clustering(CountedFinding):
     """
 
     columns: tuple[Column, ...]
-    rows: ClusterRows
+    rows: CodedRows
     found: Found
     probabilities: Array
     profiles: tuple[ClusterProfile, ...]
@@ -185,7 +184,7 @@ def cluster(
     frame = to_pandas(table)
     columns = describe_columns(frame, drop, day_first=day_first)
     rows = read_rows(frame, columns, seed)
-    numbers, limited = numbers_to_try(rows, max_clusters, clusters)
+    numbers, limited = _numbers_to_try(rows, max_clusters, clusters)
     told = find_groups(rows.x, rows.encoder.columns, numbers, clusters is not None, seed, on_tried)
     model, shares, names = _model_of(told, columns, rows, seed)
     used = [column for column in columns if column.used]
@@ -213,8 +212,30 @@ def cluster(
     )
 
 
+def _numbers_to_try(rows: CodedRows, most: int, asked: int | None) -> tuple[range, str]:
+    r"""Return the numbers of groups that rows can tell apart, and a note if these are fewer than wanted.
+
+    A component without rows changes the evidence by :math:`K(K-1)/(N+K-1)`, which is a loss only while
+    :math:`(K-1)^2 < N`: beyond, more components are always better.
+    """
+    if asked is not None:
+        distinct = len(rows.frame.drop_duplicates())
+        if not 1 <= asked <= distinct:
+            raise ValueError(
+                f"clusters must be from 1 to {distinct}, the different rows; got {asked}"
+            )
+        return range(asked, asked + 1), ""
+    if most < 1:
+        raise ValueError(f"max_clusters must be at least 1, got {most}")
+    sensible = int(np.ceil(np.sqrt(len(rows.x))))
+    if most <= sensible:
+        return range(1, most + 1), ""
+    note = f"{counted(len(rows.x), 'row')} can tell at most {sensible} groups apart: no more were tried"
+    return range(1, sensible + 1), note
+
+
 def _model_of(
-    told: Grouping, columns: list[Column], rows: ClusterRows, seed: int
+    told: Grouping, columns: list[Column], rows: CodedRows, seed: int
 ) -> tuple[ClusterModel, Array, IntArray]:
     """Return the mixture as a model of tables, the largest cluster first, what it tells of these, and the place
     of each group in that order.

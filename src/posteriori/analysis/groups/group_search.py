@@ -8,30 +8,74 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.counted.number_weights import Found, heard_interrupts
-from posteriori.analysis.groups.bound_groups import join_tried
-from posteriori.analysis.groups.number_search import Tried, search_numbers
+from posteriori.analysis.counted.number_weights import (
+    Found,
+    Kind,
+    heard_interrupts,
+    try_numbers,
+    weigh_numbers,
+)
+from posteriori.analysis.table.wording import counted
 from posteriori.inference.mixtures.partitions.partition_matching import MatchedPartitions
 from posteriori.mixture.groups.drawn_groups import DrawnGroups, can_be_drawn, draw_groups
+from posteriori.mixture.groups.joined_components import group_components
+from posteriori.mixture.latent_classes import LatentClasses
+from posteriori.mixture.normal.bayesian_gaussian_mixture import BayesianGaussianMixture
 from posteriori.numerics.lazy import optimize
+from posteriori.numerics.logspace import softmax
 from posteriori.numerics.types import Array, IntArray
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["Grouping", "find_groups"]
+__all__ = ["Grouping", "Tried", "find_groups", "search_numbers"]
 
 #: Columns from which groups whose columns are independent are tried beside normal vectors.
 _MANY_COLUMNS = 5
 
 #: Drawn partitions that a mixture is fitted from, until every group has a component.
-_STARTS = 5
+_FROM_DRAWS = 5
+
+#: Entries of a table from which fewer starts are tried: each takes long, and more rows leave fewer summits.
+_LARGE = 100_000
+
+#: Starts of latent classes in other tables and in such; a normal mixture moves on from where one has ended.
+_STARTS, _FEW_STARTS = 4, 1
+
+#: Nats; far less than evidences must differ to tell numbers apart.
+_TOLERANCE = 1e-3
 
 #: Steps of an ascent, after which it is hardly rising.
 _MOST_STEPS = 1000
+
+#: Weight below which a mixture is not looked at.
+_HOPELESS = 1e-3
 
 _BY_BOUNDS = (
     "partitions of so large a table were not drawn: how probable each number is comes from bounds of the evidence, "
     "which are too sure where groups overlap"
 )
+
+
+class Tried(NamedTuple):
+    """One mixture that was fitted.
+
+    Attributes
+    ----------
+    kind : {"normal mixture", "latent classes"}
+    number : int
+        Of components.
+    log_evidence : float
+    model : estimator
+    """
+
+    kind: str
+    number: int
+    log_evidence: float
+    model: Any
+
+    @property
+    def words(self) -> str:
+        """What was tried."""
+        return f"{self.kind} of {counted(self.number, 'component')}"
 
 
 class Grouping(NamedTuple):
@@ -89,9 +133,12 @@ def find_groups(
     found = search_numbers(x, kinds, numbers, seed, on_tried)
     if asked:
         return Grouping(found, tuple(range(found.best.number)))
-    joined = join_tried(found, x, kinds, numbers[-1])
-    notes = () if can_be_drawn(x, kinds) else (_BY_BOUNDS,)
-    return Grouping(joined.found._replace(notes=(*found.notes, *notes)), joined.groups)
+    if not can_be_drawn(x, kinds):
+        found = found._replace(notes=(*found.notes, _BY_BOUNDS))
+    return _join_tried(found, x, kinds, numbers[-1])
+
+
+# -- from draws ------------------------------------------------------------------------------
 
 
 def _draw(
@@ -126,11 +173,11 @@ def _told(drawn: DrawnGroups, x: Array, most: int, asked: bool) -> Grouping:
     chances = np.ones(1) if asked else drawn.chances(most)
     number = numbers[int(chances.argmax())]
     chosen, matched = drawn.with_number(number)
-    best = matched.order[:_STARTS].tolist()
+    best = matched.order[:_FROM_DRAWS].tolist()
     for place, steps in [*((place, _MOST_STEPS) for place in best), (best[0], 1)]:
         at = chosen[place]
         labels = drawn.components[at]
-        mixture = _fit(drawn, x, labels, int(drawn.models[at]), steps)
+        mixture = _climb_from(drawn, x, labels, int(drawn.models[at]), steps)
         groups, held = _name_components(mixture.predict_proba(x), labels, matched.labels[place])
         if held == number:
             break
@@ -155,7 +202,7 @@ def _name_components(shares: Array, labels: Any, groups: IntArray) -> tuple[IntA
     return named, len(np.unique(each.argmax(axis=0)))
 
 
-def _fit(drawn: DrawnGroups, x: Array, labels: Any, model: int, steps: int) -> Any:
+def _climb_from(drawn: DrawnGroups, x: Array, labels: Any, model: int, steps: int) -> Any:
     """Climb to the mixture from a drawn partition; what it began with is not kept."""
     components = int(labels.max()) + 1
     mixture = drawn.rows.mixture(components, model, np.eye(components)[labels])
@@ -163,3 +210,85 @@ def _fit(drawn: DrawnGroups, x: Array, labels: Any, model: int, steps: int) -> A
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = mixture.set_params(max_iter=steps).fit(x)
     return fitted.set_params(responsibilities_init=None)
+
+
+# -- by bounds -------------------------------------------------------------------------------
+
+
+def search_numbers(
+    x: Array,
+    kinds: Sequence[str],
+    numbers: Sequence[int],
+    seed: int = 0,
+    on_tried: Callable[[Tried], None] | None = None,
+) -> Found:
+    """Fit mixtures with each number of components, and say how probable each number is.
+
+    Arguments are those of :func:`find_groups`, errors those of :func:`try_numbers`; where all kinds are
+    "normal", columns may also depend on one another.
+    """
+
+    def climbed(kind: str) -> Kind:
+        return Kind(
+            kind,
+            f"no {kind} was fitted",
+            lambda number: _fit(_mixture(kind, kinds, number, x.size, seed), kind, x),
+            lambda one: _without_empty(one, x, kinds, numbers, seed),
+        )
+
+    wanted = ["normal mixture"] * (set(kinds) == {"normal"}) + ["latent classes"]
+    return weigh_numbers(*try_numbers([climbed(kind) for kind in wanted], numbers, on_tried))
+
+
+def _without_empty(
+    one: Tried, x: Array, kinds: Sequence[str], numbers: Sequence[int], seed: int
+) -> Tried | None:
+    """Return the mixture of the components that have rows, where some have none."""
+    shares = one.model.predict_proba(x)
+    used = np.bincount(shares.argmax(axis=1), minlength=one.number) > 0
+    if used.all() or used.sum() not in numbers:
+        return None
+    kept = shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
+    begun = _mixture(one.kind, kinds, int(used.sum()), x.size, seed)
+    return _fit(begun.set_params(responsibilities_init=kept), one.kind, x)
+
+
+def _mixture(kind: str, kinds: Sequence[str], number: int, size: int, seed: int) -> Any:
+    options: dict[str, Any] = {
+        "weight_concentration_prior": 1.0,  # 1/K would make components free that are not needed
+        "tol": _TOLERANCE,
+        "max_iter": _MOST_STEPS,
+        "random_state": seed,
+    }
+    if kind == "normal mixture":
+        return BayesianGaussianMixture(number, **options)
+    starts = _FEW_STARTS if size > _LARGE else _STARTS
+    return LatentClasses(number, list(kinds), n_init=starts, **options)
+
+
+def _fit(mixture: Any, kind: str, x: Array) -> Tried:
+    # an ascent that is cut off has a bound all the same, and jumps that lead nowhere are not taken
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = mixture.fit(x)
+    return Tried(kind, fitted.n_components, float(fitted.log_evidence_), fitted)
+
+
+def _join_tried(found: Found, x: Array, kinds: Sequence[str], most: int) -> Grouping:
+    """Weigh numbers of groups by the evidence of the mixtures whose components form them."""
+    each = softmax(np.array([one.log_evidence for one in found.tried]))
+    chances = np.zeros(most)
+    best: dict[int, tuple[Tried, IntArray]] = {}
+    for one, weight in zip(found.tried, each.tolist(), strict=True):
+        if weight < _HOPELESS:
+            continue
+        joined = group_components(one.model, x, kinds, most)
+        for groups in joined:
+            number = int(groups.max()) + 1
+            chances[number - 1] += weight / len(joined)
+            if number not in best or one.log_evidence > best[number][0].log_evidence:
+                best[number] = one, groups
+    told, groups = best[int(chances.argmax()) + 1]
+    numbers = tuple(range(1, most + 1))
+    weighed = found._replace(numbers=numbers, probabilities=chances / chances.sum(), best=told)
+    return Grouping(weighed, tuple(groups.tolist()))

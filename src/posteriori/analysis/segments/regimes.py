@@ -1,48 +1,62 @@
-"""What each state is like: its share, its columns, how long its runs are and what follows them."""
+"""What each state is like: its share, its columns, how long its runs are and what follows them; and in words."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.counted.profiles import Trait, make_profiles
+from posteriori.analysis.counted.counted_finding import CountWords
+from posteriori.analysis.counted.number_weights import Found
+from posteriori.analysis.counted.profiles import (
+    Trait,
+    make_profiles,
+    trait_name,
+    trait_numbers,
+)
 from posteriori.analysis.saved.segment_model import SegmentModel
 from posteriori.analysis.segments.segment_rows import SegmentRows
-from posteriori.inference.state_chains.state_filters import filter_states
-from posteriori.numerics.types import Array, IntArray
+from posteriori.analysis.segments.state_search import TriedStates
+from posteriori.analysis.table.series import Arrangement
+from posteriori.analysis.table.wording import (
+    counted,
+    fixed_number,
+    number_with_error,
+    probability_words,
+    short_number,
+)
+from posteriori.inference.state_chains.state_runs import (
+    Surprise,
+    find_runs,
+    find_surprises,
+    predictive_log_prob,
+)
+from posteriori.numerics.types import Array
 
-__all__ = ["Regime", "Run", "Surprise", "find_runs", "find_surprises", "make_regimes"]
+__all__ = [
+    "Regime",
+    "chain_rows",
+    "make_regimes",
+    "regime_rows",
+    "run_words",
+    "state_rows",
+    "successor_words",
+    "surprises_of",
+    "trait_table",
+    "verdict_of_states",
+]
 
-#: A row is surprising if fewer than this share of the rows that the chain itself would draw are more so.
-_RARE = 1e-3
+_STATES = CountWords("state", "behind", "are in one state throughout", "probability")
 
-#: Rows that are drawn to know that.
+#: Rows that the chain draws to know what is surprising.
 _DRAWN = 20_000
 
-#: Surprising rows with no more than so many others between them are one stretch.
-_BETWEEN = 2
+#: Probability from which one state mostly follows another.
+_MOSTLY = 0.6
 
-
-class Run(NamedTuple):
-    """Steps of one state after another.
-
-    Attributes
-    ----------
-    series : int
-    start, length : int
-        Within the series.
-    state : int
-        0 is the first.
-    whole : bool
-        Whether the series shows where it began and ended.
-    """
-
-    series: int
-    start: int
-    length: int
-    state: int
-    whole: bool
+#: Regimes and columns of each that a verdict tells.
+_TOLD_STATES, _TOLD_TRAITS = 6, 2
 
 
 class Regime(NamedTuple):
@@ -78,24 +92,6 @@ class Regime(NamedTuple):
     successors: tuple[tuple[int, float], ...]
 
 
-class Surprise(NamedTuple):
-    """A stretch that the chain did not expect.
-
-    Attributes
-    ----------
-    series : int
-    start, length : int
-        Within the series.
-    nats : float
-        ln p(row | rows before) of its worst row, below what is usual.
-    """
-
-    series: int
-    start: int
-    length: int
-    nats: float
-
-
 def make_regimes(rows: SegmentRows, model: SegmentModel, shares: Array) -> tuple[Regime, ...]:
     """Describe all states.
 
@@ -111,7 +107,7 @@ def make_regimes(rows: SegmentRows, model: SegmentModel, shares: Array) -> tuple
     profiles = make_profiles(rows.used, rows.encoder, codes, shares[known], one_level=True)
     order = list(model.order)
     transition = model.pipeline[-1].transition[np.ix_(order, order)]
-    counts = np.bincount(_runs_with_rows(rows, shares), minlength=len(order))
+    counts = np.bincount(_states_of_runs(rows.arrangement, shares), minlength=len(order))
     names = [column.name for column in rows.used]
     return tuple(
         Regime(
@@ -128,16 +124,14 @@ def make_regimes(rows: SegmentRows, model: SegmentModel, shares: Array) -> tuple
     )
 
 
-def _runs_with_rows(rows: SegmentRows, shares: Array) -> list[int]:
+def _states_of_runs(arrangement: Arrangement, shares: Array) -> list[int]:
     """Return the states of the runs in which there is a row: steps that the table lacks may have others."""
-    lengths = rows.arrangement.lengths
-    starts, seen = np.cumsum(lengths) - lengths, rows.arrangement.rows >= 0
-    found = []
-    for run in find_runs(rows, shares):
-        first = starts[run.series] + run.start
-        if seen[first : first + run.length].any():
-            found.append(run.state)
-    return found
+    parts = np.split(arrangement.rows >= 0, np.cumsum(arrangement.lengths)[:-1])
+    return [
+        run.state
+        for run in find_runs(shares, arrangement.lengths)
+        if parts[run.series][run.start : run.start + run.length].any()
+    ]
 
 
 def _successors(transition: Array, k: int) -> tuple[tuple[int, float], ...]:
@@ -150,55 +144,150 @@ def _successors(transition: Array, k: int) -> tuple[tuple[int, float], ...]:
     return tuple((int(j) + 1, float(leaving[j] / total)) for j in best if j != k)
 
 
-def find_runs(rows: SegmentRows, shares: Array) -> list[Run]:
-    """Return the runs of the most probable states."""
-    lengths = rows.arrangement.lengths
-    starts = np.cumsum(lengths) - lengths
-    runs: list[Run] = []
-    for s, (start, length) in enumerate(zip(starts, lengths, strict=True)):
-        states = shares[start : start + length].argmax(axis=1)
-        edges = np.flatnonzero(np.diff(states)) + 1
-        begins = [0, *edges.tolist()]
-        ends = [*edges.tolist(), int(length)]
-        for begin, end in zip(begins, ends, strict=True):
-            whole = begin > 0 and end < length
-            runs.append(Run(s, begin, end - begin, int(states[begin]), whole))
-    return runs
-
-
-def find_surprises(rows: SegmentRows, model: SegmentModel, seed: int, most: int) -> list[Surprise]:
-    """Return the stretches whose rows the chain expected least, the most surprising first.
-
-    Rows count that are less probable, given those before, than all but a thousandth of the rows that the
-    chain itself would draw.
-    """
-    chain = model.pipeline[-1]
-    lengths = rows.arrangement.lengths
-    expected = predictive_densities(chain, rows.x, lengths)
+def surprises_of(rows: SegmentRows, model: SegmentModel, seed: int) -> list[Surprise]:
+    """Return the stretches whose rows the chain expected least, the most surprising first."""
+    chain, lengths = model.pipeline[-1], rows.arrangement.lengths
     drawn = np.asarray(chain.sample(_DRAWN, rng=seed).observations).reshape(_DRAWN, -1)
-    own = predictive_densities(chain, drawn, np.array([_DRAWN]))
-    limit, usual = np.quantile(own, [_RARE, 0.5])
-    found: list[Surprise] = []
-    starts = np.cumsum(lengths) - lengths
-    for s, (start, length) in enumerate(zip(starts, lengths, strict=True)):
-        part = expected[start : start + length]
-        odd = np.flatnonzero(part < limit)
-        for group in np.split(odd, np.flatnonzero(np.diff(odd) > _BETWEEN + 1) + 1):
-            if len(group):
-                first, last = int(group[0]), int(group[-1])
-                worst = float(usual - part[group].min())
-                found.append(Surprise(s, first, last - first + 1, worst))
-    return sorted(found, key=lambda one: -one.nats)[:most]
+    expected, own = (
+        predictive_log_prob(chain.initial, chain.transition, chain.densities.log_prob(x), ends)
+        for x, ends in ((rows.x, lengths), (drawn, np.array([_DRAWN])))
+    )
+    return find_surprises(expected, lengths, own)
 
 
-def predictive_densities(chain: Any, x: Array, lengths: IntArray) -> Array:
-    """Return ln p(x_t | x_1, …, x_{t−1}) of what is seen of every step, (ΣT,)."""
-    scores = chain.densities.log_prob(x)
-    with np.errstate(divide="ignore"):
-        initial, transition = np.log(chain.initial), np.log(chain.transition)
-    filtered = filter_states(initial, transition, scores, lengths=lengths).probabilities
-    predicted = np.empty_like(filtered)
-    predicted[1:] = filtered[:-1] @ chain.transition
-    predicted[np.cumsum(lengths) - lengths] = chain.initial
-    tops = scores.max(axis=1)
-    return tops + np.log((predicted * np.exp(scores - tops[:, None])).sum(axis=1))
+# -- in words --------------------------------------------------------------------------------
+
+
+def verdict_of_states(
+    found: Found, regimes: Sequence[Regime], rows: int, series: int, *, asked: bool
+) -> str:
+    """Return the verdict.
+
+    Parameters
+    ----------
+    found : Found
+    regimes : sequence of Regime
+    rows, series : int
+        Of the table.
+    asked : bool
+        Whether the number of states was given.
+    """
+    where = f"these {counted(rows, 'row')}"
+    where += f" of {counted(series, 'series', 'series')}" if series > 1 else ""
+    chance = None if asked else float(found.probabilities.max())
+    answer = _STATES.answer(len(regimes), where, chance)
+    if len(regimes) == 1:
+        return f"{answer}{_disagreement(found, asked)}"
+    larger = ""
+    if not asked and len(regimes) == found.numbers[-1]:
+        larger = _STATES.larger()
+    told = " ".join(_regime_in_words(one) for one in regimes[:_TOLD_STATES])
+    doubts = _STATES.doubts(regimes, rows)
+    return f"{answer}{larger} {told} {doubts}{_disagreement(found, asked)}"
+
+
+def _regime_in_words(regime: Regime) -> str:
+    strongest = sorted(regime.traits, key=lambda trait: -abs(trait.distance))[:_TOLD_TRAITS]
+    traits = ", ".join(
+        f"{trait_name(trait, ' {} in')} {mean} (all rows {overall})"
+        for trait, (mean, _, _, overall) in ((trait, trait_numbers(trait)) for trait in strongest)
+    )
+    mostly = regime.successors and regime.successors[0][1] > _MOSTLY
+    after = f"; then mostly state {regime.successors[0][0]}" if mostly else ""
+    return f"State {regime.state}: {traits}; {counted(regime.rows, 'row')} in {run_words(regime)}{after}."
+
+
+def run_words(regime: Regime) -> str:
+    """Say how often the state is entered, and how long it is expected to last.
+
+    Examples
+    --------
+    >>> run_words(Regime(1, 0.5, 40, 0, (), 4, 12.34, ()))
+    '4 runs, expected to last 12.3 steps'
+    """
+    if regime.mean_run >= 1e9:
+        return f"{counted(regime.runs, 'run')}, expected to last"
+    return (
+        f"{counted(regime.runs, 'run')}, expected to last {short_number(regime.mean_run, 3)} steps"
+    )
+
+
+def successor_words(regime: Regime, most: int) -> str:
+    """Say what follows the state.
+
+    Examples
+    --------
+    >>> successor_words(Regime(1, 0.5, 40, 0, (), 4, 12.34, ((3, 0.8), (2, 0.2))), 2)
+    'state 3 (80%), state 2 (20%)'
+    """
+    some = [f"state {k} ({p:.0%})" for k, p in regime.successors[:most] if p >= 0.005]
+    return ", ".join(some)
+
+
+def _disagreement(found: Found, asked: bool) -> str:
+    """Say so where another number predicts the end of the series better, by far."""
+    scored = [one for one in found.tried if not np.isnan(one.held_out)]
+    if asked or found.best not in scored:
+        return ""
+    best = max(scored, key=lambda one: one.held_out)
+    if best.number == found.best.number or best.held_out - found.best.held_out < 3.0:
+        return ""
+    gain = fixed_number(best.held_out - found.best.held_out)
+    return (
+        f" The last fifth of the series is predicted better with {counted(best.number, 'state')} (by {gain} "
+        "nats): it may differ from what came before."
+    )
+
+
+def state_rows(found: Found) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows of a table: numbers of states, how probable, and the better chain of each."""
+    rows = []
+    for n, p in zip(found.numbers, found.probabilities.tolist(), strict=True):
+        one = max((o for o in found.tried if o.number == n), key=lambda o: o.log_evidence)
+        rows.append((str(n), probability_words(p), *_chain_cells(one)))
+    return ("states", "probability", "evidence", "last fifth", "columns"), rows
+
+
+def chain_rows(found: Found) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows of a table: every chain that was tried."""
+    rows = [(str(one.number), *_chain_cells(one)) for one in found.tried]
+    return ("states", "evidence", "last fifth", "columns"), rows
+
+
+def _chain_cells(one: TriedStates) -> tuple[str, ...]:
+    evidence = number_with_error(one.log_evidence, one.error)
+    return (
+        evidence if one.error >= 0.05 else fixed_number(one.log_evidence),
+        "" if np.isnan(one.held_out) else fixed_number(one.held_out),
+        one.kind.split()[0],
+    )
+
+
+def regime_rows(regimes: Sequence[Regime]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows of a table: share, runs and successors of every state."""
+    rows: list[tuple[str, ...]] = [
+        (
+            str(one.state),
+            f"{one.rows:,}",
+            f"{one.share:.0%}",
+            f"{one.runs:,}",
+            short_number(one.mean_run, 3),
+            successor_words(one, 2),
+        )
+        for one in regimes
+    ]
+    return ("state", "rows", "share", "runs", "mean run", "followed by"), rows
+
+
+def trait_table(regimes: Sequence[Regime]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return header and rows of a table: means, or shares of levels, of every column in every state."""
+    rows = []
+    for traits in zip(*(one.traits for one in regimes), strict=True):
+        cells = [trait_numbers(trait) for trait in traits]
+        told = [
+            f"{trait.level}: {cell[0]}" if trait.kind == "category" else cell[0]
+            for trait, cell in zip(traits, cells, strict=True)
+        ]
+        overall = "" if traits[0].kind == "category" else cells[0][3]
+        rows.append((traits[0].column, *told, overall))
+    return ("column", *(f"state {one.state}" for one in regimes), "all rows"), rows

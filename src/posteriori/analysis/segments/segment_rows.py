@@ -9,20 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from posteriori.analysis.fitting.coded_rows import encode_rows, open_rows, refuse_no_column
 from posteriori.analysis.fitting.preparation import CodeColumns
-from posteriori.analysis.groups.cluster_rows import FEWEST_ROWS, open_rounding
 from posteriori.analysis.saved.segment_model import recode
 from posteriori.analysis.table.columns import (
     Column,
     column_name,
-    convert_column,
     describe_columns,
     guess_column,
 )
 from posteriori.analysis.table.series import Arrangement, arrange_rows
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import require_moderate
 
 __all__ = ["SegmentRows", "numbers_of_states", "read_series"]
 
@@ -102,10 +100,13 @@ def read_series(
     by_column = None if by is None else _named(frame, known, by, "by")
     used = _used_columns(frame, known, names, time_column, by_column)
     arrangement = arrange_rows(frame, time_column, by_column)
-    converted, encoder, codes, symbols = _encode(frame, used)
-    x = arrangement.spread(recode(codes, symbols))
-    _require_rows(x)
-    _open(x, used, seed)
+    converted, encoder, codes = encode_rows(frame, used)
+    symbols = {
+        place: tuple(np.unique(codes[~np.isnan(codes[:, place]), place]).tolist())
+        for place, c in enumerate(used)
+        if c.kind in ("boolean", "category")
+    }
+    x = open_rows(arrangement.spread(recode(codes, symbols)), used, seed)
     doubts = () if time_column is None else time_column.doubts
     notes = (
         *guessed,
@@ -195,8 +196,7 @@ def _used_columns(
         return [_usable(column, taken) for column in asked]
     used = [c for c in known.values() if c.used and c.kind != "date" and c.name not in taken]
     if not used:
-        why = "; ".join(f"{c.name!r}: {c.note}" for c in list(known.values())[:5] if c.note)
-        raise ValueError("no column is left to tell states by" + (f" ({why})" if why else ""))
+        refuse_no_column(list(known.values()), "to tell states by")
     return used
 
 
@@ -212,40 +212,6 @@ def _usable(column: Column, taken: set[str]) -> Column:
         why = column.note or "it holds dates, which only rise"
         raise ValueError(f"columns names {column.name!r}, which cannot tell states: {why}")
     return column
-
-
-def _encode(
-    frame: pd.DataFrame, used: list[Column]
-) -> tuple[pd.DataFrame, CodeColumns, Array, dict[int, tuple[float, ...]]]:
-    """Return converted columns, what makes numbers of them, these, and the codes that occur."""
-    converted = pd.DataFrame(
-        {c.name: convert_column(c, frame[c.name]) for c in used}, index=frame.index
-    ).reset_index(drop=True)
-    encoder = CodeColumns({c.name: c.kind for c in used}).fit(converted)
-    codes = encoder.transform(converted)
-    symbols = {
-        place: tuple(np.unique(codes[~np.isnan(codes[:, place]), place]).tolist())
-        for place, c in enumerate(used)
-        if c.kind in ("boolean", "category")
-    }
-    return converted, encoder, codes, symbols
-
-
-def _require_rows(x: Array) -> None:
-    seen = int((~np.isnan(x)).any(axis=1).sum())
-    if seen < FEWEST_ROWS:
-        raise ValueError(
-            f"the table has {counted(seen, 'row')} with an entry; at least {FEWEST_ROWS} are needed"
-        )
-
-
-def _open(x: Array, used: list[Column], seed: int) -> None:
-    """Move numbers, in place, to anywhere within the step that they are recorded to."""
-    rng = np.random.default_rng(seed)
-    for place, column in enumerate(used):
-        if column.kind == "number":
-            require_moderate(f"the column {column.name!r}", x[:, place])
-            open_rounding(x[:, place], column.kind, rng)
 
 
 def _gap_notes(codes: Array) -> tuple[str, ...]:

@@ -13,15 +13,16 @@ from posteriori.analysis.counted.counted_finding import CountedFinding
 from posteriori.analysis.counted.number_weights import Found
 from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.saved.segment_model import SegmentModel
-from posteriori.analysis.segments.regimes import Regime, make_regimes
-from posteriori.analysis.segments.segment_rows import SegmentRows, numbers_of_states, read_series
-from posteriori.analysis.segments.segment_words import (
+from posteriori.analysis.segments.regimes import (
+    Regime,
     chain_rows,
+    make_regimes,
     regime_rows,
     state_rows,
     trait_table,
     verdict_of_states,
 )
+from posteriori.analysis.segments.segment_rows import SegmentRows, numbers_of_states, read_series
 from posteriori.analysis.segments.state_search import TriedStates, search_states
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.reading import to_pandas

@@ -10,16 +10,15 @@ four fifths of each series predict the rest, :math:`\sum_s \ln p(x_{\text{last f
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from posteriori.analysis.counted.number_weights import (
     Found,
-    early_end,
-    heard_interrupts,
-    is_over,
+    Kind,
+    try_numbers,
     weigh_numbers,
 )
 from posteriori.analysis.segments.segment_rows import SegmentRows
@@ -120,32 +119,20 @@ def search_states(
 ) -> Found:
     """Fit chains with each number of states, and say how probable each number is.
 
-    Raises
-    ------
-    ValueError
-        When no chain could be fitted.
-    KeyboardInterrupt
-        When Ctrl-C was pressed, also where an ascent would end with what it has.
+    Errors are those of :func:`try_numbers`.
     """
     several = ("several numbers",) if not rows.symbols and len(rows.used) > 1 else ()
     wanted = candidates_for("segments", targets=several, inputs=len(rows.used), rows=len(rows.x))
-    tried: list[TriedStates] = []
-    notes: list[str] = []
-    with heard_interrupts() as pressed:
-        for candidate in wanted:
-            best = max((one.log_evidence for one in tried), default=-np.inf)
-            try:
-                for one in _climb(rows, candidate, numbers, seed, best):
-                    if pressed:
-                        raise KeyboardInterrupt
-                    tried.append(one)
-                    if on_tried is not None:
-                        on_tried(one)
-            except ValueError as error:
-                notes.append(f"{candidate.name} were not fitted: {error}")
-    if not tried:
-        raise ValueError("; ".join(notes))
-    notes += [note for c in wanted if (note := early_end(tried, c.name, numbers))]
+
+    def climbed(candidate: Candidate) -> Kind:
+        return Kind(
+            candidate.name,
+            f"{candidate.name} were not fitted",
+            lambda number: _fit(rows, candidate, number, seed),
+            lambda one: _without_empty(rows, candidate, one, numbers, seed),
+        )
+
+    tried, notes = try_numbers([climbed(candidate) for candidate in wanted], numbers, on_tried)
     settled = _decide(rows, _settle(rows, _best_beliefs(tried), seed), seed)
     return _count_whole(weigh_numbers(settled, notes))
 
@@ -215,20 +202,14 @@ def _count_whole(found: Found) -> Found:
     return found._replace(probabilities=probabilities, best=best)
 
 
-def _climb(
-    rows: SegmentRows, candidate: Candidate, numbers: Sequence[int], seed: int, rival: float
-) -> Iterator[TriedStates]:
-    """Fit one kind with rising numbers, until more are as good as excluded."""
-    values: list[float] = []
-    for number in numbers:
-        one = _fit(rows, candidate, number, seed)
-        values.append(one.log_evidence)
-        yield one
-        fewer = _states_with_rows(rows, one.model)
-        if fewer is not None and one.told > 1 and one.told in numbers:
-            yield _fit(rows, candidate, one.told, seed, fewer)
-        if is_over(values, len(numbers) - len(values), rival):
-            return
+def _without_empty(
+    rows: SegmentRows, candidate: Candidate, one: TriedStates, numbers: Sequence[int], seed: int
+) -> TriedStates | None:
+    """Return the chain of the states that have rows, where some have none."""
+    start = _states_with_rows(rows, one.model)
+    if start is None or one.told < 2 or one.told not in numbers:
+        return None
+    return _fit(rows, candidate, one.told, seed, start)
 
 
 def _told_states(rows: SegmentRows, model: Any) -> IntArray:

@@ -1,10 +1,24 @@
-"""Words of messages: numbers as people read them (thousands apart, a true minus), and their nouns."""
+"""Words of messages: numbers as people read them (thousands apart, a true minus), their nouns, and entries."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-__all__ = ["counted", "even_number", "fixed_number", "number_with_error", "short_number"]
+import numpy as np
+
+from posteriori.analysis.table.values import dates_of
+
+__all__ = [
+    "counted",
+    "date_words",
+    "entry_words",
+    "even_number",
+    "fixed_number",
+    "number_with_error",
+    "probability_words",
+    "short_number",
+]
 
 #: Numbers that are words; what is none says nothing.
 _SPECIAL = {0.0: "0", math.inf: "∞", -math.inf: "−∞"}
@@ -84,6 +98,39 @@ def number_with_error(value: float, error: float) -> str:
         return fixed_number(value)
     decimals = 1 if error < 10.0 else 0
     return f"{fixed_number(value, decimals)} ± {fixed_number(error, decimals)}"
+
+
+def probability_words(p: float) -> str:
+    """Write a probability; one that is all but certain as such.
+
+    Examples
+    --------
+    >>> probability_words(0.973), probability_words(0.9999), probability_words(2e-9)
+    ('0.97', '> 0.99', '< 0.01')
+    """
+    if p > 0.99:
+        return "> 0.99"
+    return "< 0.01" if p < 0.01 else f"{p:.2f}"
+
+
+def date_words(year: float) -> str:
+    """Write a decimal year as a day; nothing for NaN."""
+    return "" if np.isnan(year) else str(dates_of(np.array([year]), whole_days=True)[0])[:10]
+
+
+def entry_words(kind: str, value: Any) -> str:
+    """Write the entry of a column of this kind; nothing where it is missing.
+
+    Examples
+    --------
+    >>> entry_words("number", 2.50), entry_words("category", "red"), entry_words("number", np.nan)
+    ('2.5', 'red', '')
+    """
+    if value != value:
+        return ""
+    if kind == "category":
+        return str(value)
+    return date_words(value) if kind == "date" else short_number(value)
 
 
 def _with_exponent(value: float, digits: int) -> str:
