@@ -117,7 +117,7 @@ class Result(ABC):
         """Draw all variables together, (size, *shape) each."""
 
     def believed(self, name: str) -> Any:
-        """Return the belief that predictions are averages under, where it is not the marginal."""
+        """Return the belief of an ascent, where it is not the marginal."""
         return self.marginal(name)
 
     def expect(self, name: str, function: Callable[[Array], Any]) -> Array:

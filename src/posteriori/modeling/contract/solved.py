@@ -76,7 +76,7 @@ class Solved:
         return self.by_name[name].marginal(name)
 
     def believed(self, name: str) -> Any:
-        """Return the belief about a solved variable that predictions are averages under."""
+        """Return the belief about a solved variable, as an ascent found it."""
         return self.by_name[name].believed(name)
 
     def sample(self, size: int, rng: np.random.Generator) -> dict[str, Any]:

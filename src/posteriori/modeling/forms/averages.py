@@ -32,13 +32,41 @@ def average(weights: Array, found: Sequence[Any]) -> Any:
 
 
 def average_first(weights: Array, found: Sequence[Any]) -> Any:
-    """Return the mixture over the first axes of batches, taken one after another."""
+    """Return the mixture over the first axes of batches, taken one after another; discrete ones as a table."""
+    first = found[0]
+    if isinstance(first, Bernoulli):
+        return Bernoulli(np.minimum(_mean_first(weights, [d.probability for d in found]), 1.0))
+    if isinstance(first, Categorical):
+        mean = _mean_first(weights, [d.probabilities for d in found])
+        return Categorical(mean, labels=getattr(first, "labels", None))
+    if isinstance(first, MixtureFamily):
+        return _first_of_mixtures(weights, found)
     kind, lead = type(found[0]), len(found[0].batch_shape) - 1
     whole = {key: np.concatenate([_own(d, key) for d in found]) for key in _keys(found[0])}
     if len(weights) == 1:
         return kind._from(**{key: values[0] for key, values in whole.items()})
     columns = {key: np.moveaxis(values, 0, lead) for key, values in whole.items()}
     return MixtureFamily._make(weights, kind._from(**columns))
+
+
+def _first_of_mixtures(weights: Array, found: Sequence[Any]) -> Any:
+    """Put the components along the first axes side by side."""
+    lead = len(found[0].batch_shape) - 1
+
+    def side_by_side(values: Sequence[Array]) -> Array:
+        moved = np.moveaxis(np.concatenate(values), 0, lead)
+        return moved.reshape(*moved.shape[:lead], -1, *moved.shape[lead + 2 :])
+
+    parts = [d.components for d in found]
+    kind = type(parts[0])
+    columns = {key: side_by_side([_own(p, key) for p in parts]) for key in _keys(parts[0])}
+    over = weights.reshape(-1, *(1,) * (lead + 1))
+    shares = side_by_side([over * np.concatenate([d.probabilities for d in found])])
+    return MixtureFamily._make(shares, kind._from(**columns))
+
+
+def _mean_first(weights: Array, values: Sequence[Array]) -> Array:
+    return np.tensordot(weights, np.concatenate(values), axes=1)[()]
 
 
 def _mean(weights: Array, values: Sequence[Any]) -> Array:

@@ -24,6 +24,7 @@ __all__ = [
     "fix_at_points",
     "fix_factors",
     "repeat_at_points",
+    "repeat_layouts",
     "some_at_once",
     "with_points",
 ]
@@ -86,11 +87,17 @@ def repeat_at_points(
 
 def with_points(bound: Bound, values: Mapping[str, Array], points: Axis) -> Bound:
     """Return the model with some unknowns observed at each of some points, which are a plate."""
+    found = repeat_layouts(bound, values, points)
+    return found._replace(observed={**bound.observed, **values})
+
+
+def repeat_layouts(bound: Bound, names: Collection[str], points: Axis) -> Bound:
+    """Return the model with some variables on a plate of points."""
     layouts = dict(bound.layouts)
-    for name in values:
+    for name in names:
         plates, ints, events = layouts[name]
         layouts[name] = Layout((points, *plates), ints, events)
-    return bound._replace(layouts=layouts, observed={**bound.observed, **values})
+    return bound._replace(layouts=layouts)
 
 
 def at_point(factor: BoundFactor, points: Axis, k: int) -> BoundFactor:

@@ -35,6 +35,7 @@ __all__ = [
     "require_constant_states",
     "require_rows",
     "same_labels",
+    "state_probabilities",
     "state_table",
     "views_of",
 ]
@@ -44,6 +45,13 @@ DISCRETE = (Categorical, Bernoulli)
 
 #: More cells than this in one table are refused before the memory is asked for.
 MOST_CELLS = 1 << 28
+
+
+def state_probabilities(belief: Bernoulli | Categorical) -> Array:
+    """Return the probabilities of all states, (*batch, K)."""
+    if isinstance(belief, Bernoulli):
+        return np.stack([1.0 - belief.probability, belief.probability], axis=-1)
+    return belief.probabilities
 
 
 class View(NamedTuple):

@@ -135,7 +135,8 @@ class Posterior:
         share with the others stay as they are. Predictions then are averages under the beliefs:
         normal variables have their exact mean and variance, and the shape of a normal or, where
         their precision is unknown, of a Student t distribution. What follows the end of a chain
-        is a mixture over 4000 draws. Of several plates of the new data, those of unchanged size
+        is a mixture over 4000 draws. Where draws correct small mixtures, predictions are averages over
+        up to 1000 of them. Of several plates of the new data, those of unchanged size
         keep their members.
 
         Parameters

@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.distributions.counts.bernoulli import Bernoulli
-from posteriori.distributions.counts.categorical import Categorical
 from posteriori.modeling.contract.engine import Result
 from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.contract.weighable import Apart, Weighable
 from posteriori.modeling.forms.simulation import log_prob_of_known
+from posteriori.modeling.forms.state_tables import DISCRETE, state_probabilities
 from posteriori.numerics.calculus.pareto_smoothing import FEWEST_DRAWS
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.types import Array
@@ -153,12 +152,9 @@ def _solve(
 
 def moments_of(belief: Any) -> Moments:
     """Return the moments of some members of a distribution, NaN where it does not tell them."""
-    if isinstance(belief, Bernoulli):
-        p = np.ravel(belief.probability)
-        return Moments(_some(np.stack([1.0 - p, p], axis=-1)), None, 2)
-    if isinstance(belief, Categorical):
-        states = belief.probabilities.shape[-1]
-        return Moments(_some(belief.probabilities.reshape(-1, states)), None, states)
+    if isinstance(belief, DISCRETE):
+        p = state_probabilities(belief)
+        return Moments(_some(p.reshape(-1, p.shape[-1])), None, p.shape[-1])
     mean = np.asarray(belief.mean, dtype=np.float64)
     try:
         variance = np.asarray(belief.variance, dtype=np.float64)
@@ -177,7 +173,7 @@ def _states(weighable: Weighable, draws: Mapping[str, Array]) -> dict[str, int]:
     found = {}
     for name in draws:
         believed = weighable.marginal(name)
-        if isinstance(believed, (Bernoulli, Categorical)):
+        if isinstance(believed, DISCRETE):
             found[name] = moments_of(believed).states
     return found
 

@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.inference.weighing.reliability import OVERLAP
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, child_term
 from posteriori.modeling.binding.construction import construct
 from posteriori.modeling.binding.labelled import Polynomial, Switch, Table, substitute
-from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.forms.state_tables import DISCRETE, state_probabilities
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.numerics.types import Array
 
@@ -131,10 +130,7 @@ def _chosen_by_states(factor: BoundFactor, bound: Bound) -> Iterator[tuple[str, 
 
 def _probabilities(belief: Any) -> Array:
     """Return the probabilities of states (members, K)."""
-    if isinstance(belief, Bernoulli):
-        p = np.ravel(belief.probability)
-        return np.stack([1.0 - p, p], axis=-1)
-    p = np.asarray(belief.probabilities)
+    p = state_probabilities(belief)
     return p.reshape(-1, p.shape[-1])
 
 

@@ -33,7 +33,11 @@ from posteriori.modeling.variational.augmentation.correction import (
 from posteriori.modeling.variational.densities.heavy_tails import is_weight, without_weight
 from posteriori.modeling.variational.messages.expected_factors import node_graphs
 from posteriori.modeling.variational.nodes.grid_node import GridNode
-from posteriori.modeling.variational.prediction.variational_prediction import predict_variational
+from posteriori.modeling.variational.prediction.drawn_prediction import predict_by_draws
+from posteriori.modeling.variational.prediction.variational_prediction import (
+    predict_from_posterior,
+    predict_under_beliefs,
+)
 from posteriori.modeling.variational.too_sure import find_too_narrow, is_cut_from_states
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
@@ -123,8 +127,11 @@ class VariationalResult(Result):
         return {name: self.approximation.restored(name, found[name]) for name in self.names}
 
     def predict(self, solved: Solved, request: Request) -> Any:
-        """Predict under independent beliefs."""
-        return predict_variational(solved, request)
+        """Predict by draws of the exact posterior where these correct beliefs, or under the beliefs."""
+        found = predict_from_posterior(solved, request)
+        if found is None and self.correction is not None:
+            found = predict_by_draws(solved, request)
+        return predict_under_beliefs(solved, request) if found is None else found
 
     def account(self) -> Terms:
         """Return E[ln f] of each factor, and the entropy of each group."""

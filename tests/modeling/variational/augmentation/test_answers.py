@@ -61,9 +61,26 @@ def test_the_same_answer_each_time(post):
     assert again.w == post.w
 
 
-def test_evidence_and_predictions_are_those_of_the_ascent(post, believed):
+def test_the_evidence_is_that_of_the_ascent(post, believed):
     assert post.log_evidence == believed.log_evidence
-    assert post.predict("y", n=1) == believed.predict("y", n=1)
+
+
+def test_predictions_have_the_moments_of_the_draws(post):
+    """A row seen again has the mean of its own class in each draw; 5 standard errors of 1000 draws."""
+    drawn = post.sample(post._solved.results[0].n_draws, rng=0)
+    centre = np.take_along_axis(drawn["mu"], drawn["z"], axis=1)
+    error = np.sqrt(centre.var(axis=0) / 500)
+    assert np.all(np.abs(post.predict("y").mean - centre.mean(axis=0)) < 5 * error)
+
+
+def test_classes_of_new_rows_with_known_shares():
+    m = Model()
+    m.mu = Normal(0, variance=16).iid(2)
+    m.z = Categorical([0.6, 0.4]).iid("n")
+    m.y = Normal(take(m.mu, m.z), variance=1)
+    post = m.infer(y=ROWS)
+    assert "mu, z: corrected by" in repr(post)
+    np.testing.assert_allclose(post.predict("z", n=2).probabilities, [[0.6, 0.4]] * 2)
 
 
 def test_what_was_corrected_is_no_caution_after_a_check():

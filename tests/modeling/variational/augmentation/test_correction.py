@@ -105,6 +105,20 @@ class Enumerated:
         """P(z = 1) of every row."""
         return self.weights @ self.z
 
+    def draw(self, size, *, known):
+        """Draw assignments, then weights (S, 2), precisions and means of both classes given them."""
+        rng = np.random.default_rng(7)
+        a = rng.choice(len(self.weights), size, p=self.weights)
+        share = rng.beta(*self.concentration[a].T)
+        inner = (self.joint[a] / self.weights[a, None, None]).cumsum(axis=-1)
+        at = (rng.random((size, 2, 1)) > inner / inner[..., -1:]).sum(axis=-1)[..., None]
+        mean, variance = (
+            np.take_along_axis(x[a], at, axis=-1)[..., 0] for x in (self.means, self.variances)
+        )
+        precision = np.ones((size, 2)) if known else PRECISIONS[at[..., 0]]
+        mean = mean + np.sqrt(variance) * rng.standard_normal((size, 2))
+        return self.z[a], np.stack([share, 1.0 - share], axis=1), mean, precision
+
 
 def agrees_best(q):
     """Return the rule that no exchange of the names agrees better with fitted probabilities."""
@@ -208,6 +222,60 @@ def test_draws_are_joint():
     assert found == pytest.approx(joint - apart, rel=0.25)
 
 
+def densities(y, mean, precision):
+    """Return the density of values under the classes of each draw, (values, S, 2)."""
+    return stats.norm.pdf(np.reshape(y, (-1, 1, 1)), mean, 1 / np.sqrt(precision))
+
+
+def assert_average(found, given_draws):
+    """Compare with an average over draws of all assignments, as an average of 800 of them."""
+    error = given_draws.std(axis=1) * (1 / np.sqrt(800) + 1 / np.sqrt(given_draws.shape[1]))
+    assert np.all(np.abs(found - given_draws.mean(axis=1)) < 5 * error)
+
+
+@pytest.fixture(scope="module", params=CASES)
+def predicted(request):
+    """Two prior means, of which names do not matter: what is predicted is the same under any."""
+    means, known = CASES[request.param]
+    exact = Enumerated(means, known=known)
+    return mixture(means, known=known).infer(y=Y, **ASCENT), exact.draw(4000, known=known)
+
+
+NEW = np.array([-4.0, -1.0, 0.0, 0.7, 2.0, 5.0])
+
+
+def test_new_rows_are_those_of_all_assignments(predicted):
+    """Beliefs apart find half the density in the lower tail, and 4 to 15 % less between the classes."""
+    post, (_, weights, mean, precision) = predicted
+    given = (weights * densities(NEW, mean, precision)).sum(axis=-1)
+    assert_average(np.exp(post.predict("y", n=1).log_prob(NEW[:, None]))[:, 0], given)
+    many = post.predict("y", n=3)
+    assert many.batch_shape == (3,)
+    assert np.allclose(many.mean, many.mean[0])
+
+
+def test_rows_of_the_data_seen_again_are_those_of_all_assignments(predicted):
+    """The class of a row and its parameters depend on one another."""
+    post, (z, _, mean, precision) = predicted
+    again = post.predict("y")
+    rows = np.arange(len(z))[:, None]
+    for at in (-1.0, 1.0):
+        given = densities(at, mean, precision)[0][rows, z].T
+        assert_average(np.exp(again.log_prob(np.full(len(Y), at))), given)
+
+
+def test_classes_of_new_rows_with_their_data():
+    """At each draw the class of a row has its posterior given what is shared."""
+    means, known = CASES["apart, precisions unknown"]
+    post = mixture(means, known=known).infer(y=Y, **ASCENT)
+    _, weights, mean, precision = Enumerated(means, known=known).draw(4000, known=known)
+    both = weights * densities(NEW, mean, precision)
+    found = post.predict("z", y=NEW)
+    assert_average(found.probabilities[:, 1], both[..., 1] / both.sum(axis=-1))
+    classes = post.predict("z", n=2).probabilities
+    assert_average(classes[:, 1], np.repeat(weights[:, 1][None], 2, axis=0))
+
+
 def test_coins_below_coins():
     """Bernoulli states, two observed coins each, against all assignments."""
     m = Model()
@@ -227,3 +295,9 @@ def test_coins_below_coins():
     exact = np.exp(logs - special.logsumexp(logs)) @ np.array(inside)
     assert [post.share.mean, *post.p.mean] == pytest.approx(exact[:3], abs=0.04)
     assert post.z.probability == pytest.approx(exact[3:], abs=0.06)
+    assert post.predict("z", n=1).probability == pytest.approx(exact[:1], abs=0.04)
+    ones = np.exp(logs - special.logsumexp(logs)) @ [
+        share * p[1] + (1 - share) * p[0] for share, *p in np.array(inside)[:, :3]
+    ]
+    assert post.predict("x", n=3).probability == pytest.approx(np.full((3, 2), ones), abs=0.05)
+    assert post.predict("z", x=x[:4]).batch_shape == (4,)

@@ -14,6 +14,7 @@ from posteriori import (
     Model,
     MvNormal,
     Normal,
+    take,
 )
 from posteriori.distributions import Mixture, MvStudentT, NegativeBinomial, StudentT
 from tests.modeling.variational.small_models import CASES
@@ -140,6 +141,20 @@ def test_new_counts_behind_an_index():
     z = post.predict("z", n=1)
     assert np.allclose(z.probabilities, post.pi.mean)
     assert z.labels == ("few", "many")
+
+
+def test_new_events_behind_events():
+    """Coins of two kinds, each of which is one with an unknown chance."""
+    m = Model()
+    m.share = Beta(2, 2)
+    m.p = Beta([1.0, 2.0], [2.0, 1.0])
+    m.z = Bernoulli(m.share).iid("n")
+    m.x = Bernoulli(take(m.p, m.z)).iid(2)
+    data = np.array([[0, 0], [0, 1], [1, 1], [1, 1], [0, 0], [1, 0]])
+    post = m.infer(x=data, algorithm="vmp")
+    share = np.array([1.0 - post.share.mean, post.share.mean])
+    found = post.predict("x", n=3).probability
+    np.testing.assert_allclose(found, np.full((3, 2), share @ post.p.mean), rtol=1e-12)
 
 
 def test_new_scores_make_new_rows():

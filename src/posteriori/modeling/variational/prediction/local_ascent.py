@@ -26,7 +26,7 @@ from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.prediction.scene import Scene, moved_references, set_scene
 from posteriori.numerics.types import Array
 
-__all__ = ["infer_local", "solve_new_data"]
+__all__ = ["infer_local", "new_members", "solve_new_data"]
 
 
 class FixedNode(Node):
@@ -78,6 +78,11 @@ def _solve_given(local: Approximation, fixed: Sequence[FixedNode]) -> Problem:
 
 def infer_local(solved: Solved, request: Request) -> Scene:
     """Solve the unknowns of new members with their data."""
+    return solve_new_data(solved, request.given, new_members(solved, request), request.name)
+
+
+def new_members(solved: Solved, request: Request) -> set[str]:
+    """Return the plates whose new members a request has data of."""
     if request.name in request.given:
         raise ValueError(f"{request.name} is given: predict something else, or leave it out")
     fresh = fresh_plates(solved.bound, request.values)
@@ -86,7 +91,7 @@ def infer_local(solved: Solved, request: Request) -> Scene:
             f"{', '.join(request.values)} lies on no named plate, so that new observations speak of "
             "the same unknowns: post.update(...) takes them into account"
         )
-    return solve_new_data(solved, request.given, fresh, request.name)
+    return fresh
 
 
 def solve_new_data(

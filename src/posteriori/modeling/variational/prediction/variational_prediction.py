@@ -29,7 +29,7 @@ from posteriori.modeling.contract.requests import Request, accessed
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_predictive
 from posteriori.modeling.forms.conjugate_rows import reshaped
-from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.forms.state_tables import DISCRETE, state_probabilities
 from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.gates import open_gates
 from posteriori.modeling.variational.densities.planned_products import contract_tables
@@ -46,18 +46,25 @@ from posteriori.modeling.variational.prediction.scene import Scene, make_scene
 from posteriori.modeling.variational.prediction.simulated_forecast import forecast
 from posteriori.numerics.types import Array
 
-__all__ = ["predict_variational"]
+__all__ = ["predict_from_posterior", "predict_under_beliefs", "predictive"]
 
 #: Draws of numbers whose beliefs are tables, where what depends on them has no closed form.
 _DRAWS = 1000
 
 
-def predict_variational(solved: Solved, request: Request) -> Any:
-    """Return the predictive distribution of a variable that depends on a variational block."""
+def predict_under_beliefs(solved: Solved, request: Request) -> Any:
+    """Return the predictive distribution of a variable under independent beliefs."""
+    if request.values:
+        local, name = infer_local(solved, request), request.name
+        return local.belief(name) if name in local.owners else predictive(local, name)
+    return predictive(make_scene(solved, request), request.name)
+
+
+def predict_from_posterior(solved: Solved, request: Request) -> Any:
+    """Return the marginal of what is not new, or what follows draws of a chain; None of others."""
     name, variables = request.name, solved.bound.variables
     if request.values:
-        local = infer_local(solved, request)
-        return local.belief(name) if name in local.owners else predictive(local, name)
+        return None
     if name in solved.by_name and name not in request.new:
         return solved.marginal(name)
     lengths = {variables[n].length for n in request.needed}
@@ -67,9 +74,7 @@ def predict_variational(solved: Solved, request: Request) -> Any:
             f"{name} cannot be predicted on several new plates, {', '.join(request.sizes)}, at once: "
             "ask for new steps of the series that there are"
         )
-    if chains:
-        return forecast(solved, request, chains[0])
-    return predictive(make_scene(solved, request), name)
+    return forecast(solved, request, chains[0]) if chains else None
 
 
 def predictive(scene: Scene, name: str) -> Any:
@@ -231,7 +236,7 @@ def _probabilities(scene: Scene, switch: Switch, labels: tuple[Axis, ...]) -> Ta
         ((table,),) = scene.owners[switch.name].expect([switch])
         return contract_tables([table], labels)
     belief, layout = _belief(scene, switch.name)
-    p = belief.probabilities
+    p = state_probabilities(belief)
     state = Axis(switch.name, p.shape[-1])
     axes = (*layout.axes, state)
     return seen(Table(p, axes), axes, (*switch.places, switch.state))
