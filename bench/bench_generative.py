@@ -18,7 +18,7 @@ from posteriori.classification import GaussianDiscriminant, NaiveBayes
 ROWS, COLUMNS, CLASSES = 100_000, 50, 3
 PEERS = {
     "shared": LinearDiscriminantAnalysis(),
-    "per-class": QuadraticDiscriminantAnalysis(),
+    "full": QuadraticDiscriminantAnalysis(),
     "diagonal": GaussianNB(),
 }
 

@@ -33,7 +33,7 @@ CLASSIFIERS = [
     BayesianLogisticRegression(approximation="ep"),
     FisherDiscriminant(),
     GaussianDiscriminant(),
-    GaussianDiscriminant("per-class"),
+    GaussianDiscriminant("full"),
     GaussianDiscriminant("diagonal"),
     GaussianDiscriminant(estimate="ml", shrinkage="auto"),
     GenerativeClassifier(MvNormal),

@@ -43,7 +43,7 @@ def test_the_boundary_of_apples_and_peaches():
 
 
 @pytest.mark.topic("002/A6")
-@pytest.mark.parametrize("covariance", ["shared", "per-class", "diagonal"])
+@pytest.mark.parametrize("covariance", ["shared", "full", "diagonal"])
 def test_the_value_of_a_boundary_is_the_log_odds(covariance):
     X, y = some_rows(90)
     names = np.array(["a", "b", "c"])[y]
@@ -82,7 +82,7 @@ def test_kinds_of_conics(matrix, weights, bias, kind):
 def test_the_conic_between_two_gaussians(spread, kind):
     first, _ = exact_rows([[0.0, 0.0]], np.diag(np.square(spread)), [20])
     second, _ = exact_rows([[0.5, 0.0]], 4.0 * np.eye(2), [20])
-    model = GaussianDiscriminant("per-class", estimate="ml")
+    model = GaussianDiscriminant("full", estimate="ml")
     model.fit(np.concatenate([first, second]), np.repeat([0, 1], 20))
     assert model.boundary(0, 1).kind == kind
 
@@ -93,8 +93,8 @@ def test_the_conic_between_two_gaussians(spread, kind):
     [
         ("shared", False, Quadric),
         ("shared", True, Hyperplane),
-        ("per-class", True, Quadric),
-        ("per-class", False, LevelSet),
+        ("full", True, Quadric),
+        ("full", False, LevelSet),
         ("diagonal", True, LevelSet),
     ],
 )

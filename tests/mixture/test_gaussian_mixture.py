@@ -14,7 +14,7 @@ from posteriori.mixture import GaussianMixture
 from posteriori.numerics.warnings import ConvergenceWarning
 from tests.scikit_learn_checks import every_check
 
-KINDS = ["full", "tied", "diag", "spherical"]
+KINDS = ["full", "shared", "diagonal", "spherical"]
 
 
 def faithful():
@@ -29,14 +29,14 @@ def blobs(n=150, d=2, k=3, seed=0, spread=5.0):
 
 def without_density(estimator):
     """Covariances with all their entries need more rows than columns."""
-    if estimator.covariance_type in ("diag", "spherical"):
+    if estimator.covariance in ("diagonal", "spherical"):
         return {}
     name = "check_sample_weight_equivalence_on_dense_data"
     return {name: "27 rows in 30 columns have no density, and are refused"}
 
 
 @every_check(
-    [GaussianMixture(2, covariance_type=kind, random_state=0) for kind in KINDS], without_density
+    [GaussianMixture(2, covariance=kind, random_state=0) for kind in KINDS], without_density
 )
 def test_scikit_learn(estimator, check):
     check(estimator)
@@ -127,7 +127,7 @@ def test_k_means_is_the_limit_of_small_shared_covariances():
     means = x[[0, 20, 40]]
     g = GaussianMixture(
         3,
-        covariance_type="spherical",
+        covariance="spherical",
         weights_init=np.full(3, 1 / 3),
         means_init=means,
         precisions_init=np.full(3, 1e8),
@@ -147,8 +147,7 @@ def test_k_means_is_the_limit_of_small_shared_covariances():
 def test_parameters_are_counted():
     x = blobs()
     counts = [
-        GaussianMixture(3, covariance_type=kind, random_state=0).fit(x).n_parameters_
-        for kind in KINDS
+        GaussianMixture(3, covariance=kind, random_state=0).fit(x).n_parameters_ for kind in KINDS
     ]
     assert counts == [2 + 6 + 9, 2 + 6 + 3, 2 + 6 + 6, 2 + 6 + 3]
 
@@ -168,13 +167,13 @@ def one_step(x, weight, weights, means, covs, kind):
     n = r.sum(axis=1)
     new = r @ x / n[:, None]
     scatters = [np.einsum("n,ni,nj->ij", r[k], x - new[k], x - new[k]) for k in range(len(n))]
-    if kind == "tied":
+    if kind == "shared":
         return n / n.sum(), new, sum(scatters) / n.sum()
     out = [s / m for s, m in zip(scatters, n, strict=True)]
     if kind == "full":
         return n / n.sum(), new, np.array(out)
     diagonal = np.array([np.diag(s) for s in out])
-    return n / n.sum(), new, diagonal if kind == "diag" else diagonal.mean(axis=1)
+    return n / n.sum(), new, diagonal if kind == "diagonal" else diagonal.mean(axis=1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -182,22 +181,22 @@ def test_a_step_is_the_formula(kind):
     x = blobs(40, d=3, seed=1)
     weight = np.random.default_rng(0).integers(1, 4, size=40).astype(float)
     means = x[[0, 10]]
-    sizes = {"full": np.array([np.eye(3), 2 * np.eye(3)]), "tied": np.eye(3)}
+    sizes = {"full": np.array([np.eye(3), 2 * np.eye(3)]), "shared": np.eye(3)}
     sizes |= {
-        "diag": np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 1.0]]),
+        "diagonal": np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 1.0]]),
         "spherical": np.array([1.0, 2.0]),
     }
     precision = sizes[kind]
     matrices = {
         "full": np.linalg.inv(sizes["full"]),
-        "tied": np.array([np.eye(3)] * 2),
-        "diag": np.array([np.diag(1 / s) for s in sizes["diag"]]),
+        "shared": np.array([np.eye(3)] * 2),
+        "diagonal": np.array([np.diag(1 / s) for s in sizes["diagonal"]]),
         "spherical": np.array([np.eye(3) / s for s in sizes["spherical"]]),
     }[kind]
     with pytest.warns(ConvergenceWarning):
         g = GaussianMixture(
             2,
-            covariance_type=kind,
+            covariance=kind,
             weights_init=[0.3, 0.7],
             means_init=means,
             precisions_init=precision,
@@ -215,7 +214,7 @@ def test_the_trace_never_falls_and_jumps_end_at_the_same_place(kind, gaps):
     x = blobs(120, d=3, seed=5, spread=3.0)
     if gaps:
         x[np.random.default_rng(1).random(x.shape) < 0.2] = np.nan
-    given = {"means_init": np.nan_to_num(x[[0, 1, 2]]), "covariance_type": kind, "tol": 1e-6}
+    given = {"means_init": np.nan_to_num(x[[0, 1, 2]]), "covariance": kind, "tol": 1e-6}
     plain = GaussianMixture(3, **given, accelerated=False).fit(x)
     fast = GaussianMixture(3, **given).fit(x)
     for g in (plain, fast):
@@ -224,13 +223,11 @@ def test_the_trace_never_falls_and_jumps_end_at_the_same_place(kind, gaps):
     assert fast.log_likelihood_ == pytest.approx(plain.log_likelihood_, abs=1e-2)
 
 
-@pytest.mark.parametrize("kind", ["full", "diag", "spherical", "tied"])
+@pytest.mark.parametrize("kind", ["full", "diagonal", "spherical", "shared"])
 def test_gradients_vanish_at_the_end_and_both_solvers_agree(kind):
     x = blobs(100, seed=2)
-    em = GaussianMixture(2, covariance_type=kind, tol=1e-12, random_state=0).fit(x)
-    climbed = GaussianMixture(
-        2, covariance_type=kind, solver="lbfgs", tol=1e-10, random_state=0
-    ).fit(x)
+    em = GaussianMixture(2, covariance=kind, tol=1e-12, random_state=0).fit(x)
+    climbed = GaussianMixture(2, covariance=kind, solver="lbfgs", tol=1e-10, random_state=0).fit(x)
     assert climbed.log_likelihood_ == pytest.approx(em.log_likelihood_, abs=1e-6)
     assert np.all(np.diff(climbed.trace_) >= -1e-9)
     found = log_likelihood_gradient(em.model_, x)
@@ -337,11 +334,9 @@ def test_a_prior_makes_it_the_mode_of_the_posterior():
 def test_weights_equal_repeated_rows_and_order_does_not_matter(kind):
     x = blobs(60, seed=7)
     times = np.random.default_rng(0).integers(0, 4, size=60)
-    weighted = GaussianMixture(3, covariance_type=kind, random_state=1).fit(x, sample_weight=times)
-    repeated = GaussianMixture(3, covariance_type=kind, random_state=1).fit(
-        np.repeat(x, times, axis=0)
-    )
-    shuffled = GaussianMixture(3, covariance_type=kind, random_state=1).fit(
+    weighted = GaussianMixture(3, covariance=kind, random_state=1).fit(x, sample_weight=times)
+    repeated = GaussianMixture(3, covariance=kind, random_state=1).fit(np.repeat(x, times, axis=0))
+    shuffled = GaussianMixture(3, covariance=kind, random_state=1).fit(
         np.random.default_rng(5).permutation(np.repeat(x, times, axis=0))
     )
     for other in (repeated, shuffled):
@@ -449,7 +444,7 @@ def table(**columns):
         ),
         ({"fixed": ("scale",)}, [[0.0], [1.0]], "fixed must name"),
         ({"n_components": 0}, [[0.0], [1.0]], "n_components must be a whole number >= 1, got 0"),
-        ({"covariance_type": "round"}, [[0.0], [1.0]], "covariance_type must be one of"),
+        ({"covariance": "round"}, [[0.0], [1.0]], "covariance must be one of"),
         (
             {"precisions_init": [[[-1.0]]], "means_init": [[0.0]]},
             [[0.0], [1.0]],

@@ -35,7 +35,7 @@ def lines(ax):
 # -- boundaries ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("covariance", ["shared", "per-class"])
+@pytest.mark.parametrize("covariance", ["shared", "full"])
 def test_the_line_is_where_two_classes_are_equally_probable(ax, covariance):
     X, y = rows()
     model = GaussianDiscriminant(covariance, estimate="ml").fit(X, y)

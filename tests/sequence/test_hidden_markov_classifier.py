@@ -40,7 +40,7 @@ def flat_normals(x, kind):
 
 
 FLAT = {
-    "normal": lambda x: flat_normals(x, "diag"),
+    "normal": lambda x: flat_normals(x, "diagonal"),
     "mvnormal": lambda x: flat_normals(x, "full"),
     "categorical": lambda x: FlatSymbols(np.nan_to_num(x[:, 0], nan=-1.0).astype(int), 2, None),
     "poisson": lambda x: FlatCounts(x),

@@ -57,7 +57,8 @@ def test_refused_data(case):
 PARAMETERS = {
     "method": ({"method": "gibbs"}, "method must be one of"),
     "emission": ({"emission": "gamma"}, "emission must be one of"),
-    "covariance": ({"covariance": "tied"}, "covariance must be"),
+    "covariance": ({"covariance": "tied"}, "covariance must be .*: say .shared"),
+    "columns": ({"covariance": "diagonal"}, 'take emission="normal"'),
     "transitions": ({"transitions": "right-to-left"}, "boolean mask"),
     "mask": ({"transitions": np.ones((3, 3), dtype=bool)}, r"shape \(2, 2\)"),
     "no move": (

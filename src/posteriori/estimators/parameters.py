@@ -5,6 +5,8 @@ _constraints = {"tol": POSITIVE, "max_iter": AT_LEAST_ONE, "solver": one_of("new
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +14,14 @@ import numpy as np
 __all__ = [
     "ABOVE_ZERO",
     "AT_LEAST_ONE",
+    "COVARIANCES",
     "FINITE",
     "NOT_NEGATIVE",
     "POSITIVE",
     "WHOLE",
     "Constraint",
     "check_parameters",
+    "covariance_of",
     "one_of",
     "or_none",
     "require_estimator",
@@ -43,6 +47,8 @@ class Constraint(NamedTuple):
         What to do instead, where the words do not tell.
     whole : bool
         Whether numbers must be whole.
+    hints : mapping
+        What to do instead of a value that others allow.
     """
 
     words: str
@@ -53,6 +59,7 @@ class Constraint(NamedTuple):
     none: bool = False
     remedy: str = ""
     whole: bool = False
+    hints: Mapping[str, str] = MappingProxyType({})
 
     def allows(self, value: Any) -> bool:
         """Tell whether a value is allowed."""
@@ -63,6 +70,10 @@ class Constraint(NamedTuple):
             return bool(inside and (not self.whole or float(value).is_integer()))
         except (TypeError, ValueError):  # it cannot be compared with numbers
             return False
+
+    def remedy_for(self, value: Any) -> str:
+        """Return what to do instead of a value."""
+        return self.hints.get(value, self.remedy) if isinstance(value, str) else self.remedy
 
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -91,6 +102,25 @@ def one_of(*choices: str, mark: str = "'") -> Constraint:
     return Constraint(f"be {told}", choices=choices)
 
 
+#: What a covariance may be, in all estimators.
+COVARIANCES = ("full", "diagonal", "spherical", "shared")
+
+#: What others call them.
+_COVARIANCE_HINTS = {"tied": ': say "shared"', "diag": ': say "diagonal"'}
+
+
+def covariance_of(*kinds: str, **hints: str) -> Constraint:
+    """Allow these kinds of covariance, and say what to do for others.
+
+    Examples
+    --------
+    >>> covariance_of("full", "shared").words
+    'be "full" or "shared"'
+    """
+    told = {kind: f": {hint}" for kind, hint in hints.items()}
+    return one_of(*kinds, mark='"')._replace(hints={**_COVARIANCE_HINTS, **told})
+
+
 def or_none(constraint: Constraint) -> Constraint:
     """Allow None as well."""
     return constraint._replace(none=True)
@@ -107,7 +137,9 @@ def check_parameters(estimator: Any) -> None:
     for name, constraint in estimator._constraints.items():
         value = getattr(estimator, name)
         if not constraint.allows(value):
-            raise ValueError(f"{name} must {constraint.words}, got {value!r}{constraint.remedy}")
+            raise ValueError(
+                f"{name} must {constraint.words}, got {value!r}{constraint.remedy_for(value)}"
+            )
 
 
 def require_estimator(name: str, value: Any) -> None:

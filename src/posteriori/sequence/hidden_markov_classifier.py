@@ -274,7 +274,7 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"column {int(np.argmax(constant))} of X is constant and has no density; leave it out"
             )
-        kind = "diag" if self.emission == "normal" else "full"
+        kind = "diagonal" if self.emission == "normal" else "full"
         shape = PartsShape(int(self.n_states), x.shape[1], kind)
         if np.isnan(x).any():
             return FlatNormals(GappyRows.of(x, None, kind), shape)

@@ -17,7 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.estimators.approximate_posterior import DrawsItsPosterior, Unweighed
 from posteriori.estimators.estimator_rows import column_names
-from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters, one_of, or_none
+from posteriori.estimators.parameters import (
+    NOT_NEGATIVE,
+    WHOLE,
+    check_parameters,
+    covariance_of,
+    one_of,
+    or_none,
+)
 from posteriori.inference.sequences.chain_learning import LearnedChain
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.driven_paths import DrivenPaths
@@ -160,7 +167,9 @@ class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, 
     _constraints = {
         "n_states": WHOLE,
         "method": one_of("variational", "em", "map", "viterbi", mark='"'),
-        "covariance": one_of("full", "spherical", "shared", mark='"'),
+        "covariance": covariance_of(
+            "full", "spherical", "shared", diagonal='take emission="normal"'
+        ),
         "mixture_components": WHOLE,
         "self_concentration": NOT_NEGATIVE,
         "durations": one_of("geometric", "table", "poisson", "negative-binomial", mark='"'),

@@ -60,7 +60,7 @@ def test_vectors_are_the_gaussian_discriminant():
     rows = rng.normal(size=(40, 2)) + y[:, None]
     prior = NormalInverseWishart([0.0, 0.0], 1.0, 4.0, np.eye(2))
     ours = GenerativeClassifier(MvNormal, prior).fit(rows, y)
-    theirs = GaussianDiscriminant("per-class", prior=prior).fit(rows, y)
+    theirs = GaussianDiscriminant("full", prior=prior).fit(rows, y)
     np.testing.assert_allclose(ours.joint_log_prob(rows), theirs.joint_log_prob(rows), rtol=1e-10)
     assert float(ours.log_evidence_ - theirs.log_evidence_) == pytest.approx(0.0, abs=1e-9)
     drawn, label = ours.sample(5000, rng=0)

@@ -94,7 +94,7 @@ def test_maximum_likelihood_estimates():
 
 @pytest.mark.parametrize(
     ("covariance", "shrinkage"),
-    [("shared", 0.0), ("shared", 0.3), ("per-class", 0.0), ("per-class", 0.3), ("diagonal", 0.0)],
+    [("shared", 0.0), ("shared", 0.3), ("full", 0.0), ("full", 0.3), ("diagonal", 0.0)],
 )
 def test_the_likelihood_is_that_of_the_rows(covariance, shrinkage):
     X, y = some_rows()
@@ -108,7 +108,7 @@ def test_the_likelihood_is_that_of_the_rows(covariance, shrinkage):
     ("covariance", "peer"),
     [
         ("shared", LinearDiscriminantAnalysis("lsqr")),
-        ("per-class", None),
+        ("full", None),
         ("diagonal", GaussianNB(var_smoothing=0.0)),
     ],
 )
@@ -135,14 +135,14 @@ def test_classes_of_different_spread_need_their_own_covariances():
     y = np.arange(600) % 3
     spread = np.array([[0.4, 0.4], [0.4, 0.4], [4.0, 0.2]])
     X = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.0]])[y] + rng.normal(size=(600, 2)) * spread[y]
-    one, own = (GaussianDiscriminant(c).fit(X, y) for c in ("shared", "per-class"))
+    one, own = (GaussianDiscriminant(c).fit(X, y) for c in ("shared", "full"))
     assert own.score(X, y) > one.score(X, y) + 0.05
     assert own.log_evidence_.value > one.log_evidence_.value + 100
     peer = QuadraticDiscriminantAnalysis().fit(X, y)
     assert (peer.predict(X) == own.predict(X)).mean() > 0.98
 
 
-@pytest.mark.parametrize("covariance", ["shared", "per-class", "diagonal"])
+@pytest.mark.parametrize("covariance", ["shared", "full", "diagonal"])
 def test_evidence_is_the_product_of_one_step_predictions(covariance):
     X, y = some_rows(12, 2, 2)
     if covariance == "diagonal":
@@ -162,7 +162,7 @@ def test_evidence_is_the_product_of_one_step_predictions(covariance):
 def test_evidence_of_classes_of_their_own_is_that_of_conjugate_learning():
     X, y = some_rows(30, 2, 2)
     prior = NormalInverseWishart([4.0, 5.0], 0.5, 5.0, [[2.0, 0.5], [0.5, 3.0]])
-    model = GaussianDiscriminant("per-class", prior=prior, class_prior=[0.5, 0.5]).fit(X, y)
+    model = GaussianDiscriminant("full", prior=prior, class_prior=[0.5, 0.5]).fit(X, y)
     parts = [bayes(prior, MvNormal, X[y == k]) for k in range(2)]
     total = sum(float(part.log_evidence) for part in parts) + 30 * np.log(0.5)
     assert float(model.log_evidence_) == pytest.approx(total, rel=1e-11)
@@ -177,14 +177,14 @@ def test_evidence_of_classes_of_their_own_is_that_of_conjugate_learning():
 def test_evidence_does_not_depend_on_units_but_for_the_density():
     X, y = some_rows()
     scale, shift = np.array([1e6, 1e-5, 3.0]), np.array([1e3, -2.0, 1e7])
-    for covariance in ("shared", "per-class", "diagonal"):
+    for covariance in ("shared", "full", "diagonal"):
         one = GaussianDiscriminant(covariance).fit(X, y)
         two = GaussianDiscriminant(covariance).fit(X * scale + shift, y)
         moved = float(two.log_evidence_) + 60 * np.log(scale).sum()
         assert moved == pytest.approx(float(one.log_evidence_), rel=1e-6)
 
 
-@pytest.mark.parametrize("covariance", ["shared", "per-class", "diagonal"])
+@pytest.mark.parametrize("covariance", ["shared", "full", "diagonal"])
 def test_weights_are_frequencies(covariance):
     X, y = some_rows()
     weight = np.arange(60) % 3 + (np.arange(60) < 3)
@@ -197,7 +197,7 @@ def test_weights_are_frequencies(covariance):
 
 @pytest.mark.topic("000/G12", "003/D.4")
 @pytest.mark.parametrize("estimate", ["bayes", "ml"])
-@pytest.mark.parametrize("covariance", ["shared", "per-class", "diagonal"])
+@pytest.mark.parametrize("covariance", ["shared", "full", "diagonal"])
 def test_drawn_rows_have_the_moments_of_the_model(covariance, estimate):
     X, y = some_rows(90)
     names = np.array(["a", "b", "c"])[y]
@@ -217,7 +217,7 @@ def test_drawn_rows_have_the_moments_of_the_model(covariance, estimate):
 def test_the_density_of_rows_integrates_to_one():
     X, y = some_rows(40, 1, 2)
     grid = np.linspace(-300, 300, 400_001)
-    for covariance in ("shared", "per-class", "diagonal"):
+    for covariance in ("shared", "full", "diagonal"):
         model = GaussianDiscriminant(covariance).fit(X, y)
         assert np.trapezoid(np.exp(model.log_prob(grid[:, None])), grid) == pytest.approx(
             1, abs=1e-6
@@ -238,7 +238,8 @@ def test_regions_of_linear_classes_are_convex():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"covariance": "full"}, "covariance must be one of"),
+        ({"covariance": "per-class"}, "covariance must be one of"),
+        ({"covariance": "tied"}, '"shared", got .tied.: say "shared"'),
         ({"estimate": "map"}, 'estimate must be "bayes" or "ml"'),
         ({"estimate": "ml", "shrinkage": 2.0}, "between 0 and 1"),
         ({"estimate": "ml", "shrinkage": "some"}, 'or be "auto", got'),
@@ -265,7 +266,7 @@ def test_the_number_of_parameters_grows_with_the_square_of_the_columns(d, count)
     X, y = some_rows(60, d, 2)
     assert GaussianDiscriminant().fit(X, y).n_parameters_ == count == d * (d + 5) // 2 + 1
     pairs = d * (d + 1) // 2
-    assert GaussianDiscriminant("per-class").fit(X, y).n_parameters_ == 1 + 2 * (d + pairs)
+    assert GaussianDiscriminant("full").fit(X, y).n_parameters_ == 1 + 2 * (d + pairs)
     naive = NaiveBayes().fit(X, y)
     assert (
         GaussianDiscriminant("diagonal").fit(X, y).n_parameters_ == naive.n_parameters_ == 1 + 4 * d
@@ -273,7 +274,7 @@ def test_the_number_of_parameters_grows_with_the_square_of_the_columns(d, count)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("covariance", ["shared", "per-class", "diagonal"])
+@pytest.mark.parametrize("covariance", ["shared", "full", "diagonal"])
 def test_class_probabilities_keep_their_word_where_parameters_come_from_the_prior(covariance):
     """Classes, rows and a new row are drawn from the model; few rows make all of it uncertain."""
     full = NormalInverseWishart([0.0, 0.0], 0.3, 6.0, 3.0 * np.eye(2))
@@ -313,7 +314,7 @@ def draw_table(prior, covariance, n, rng):
 # -- shrinkage ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("covariance", ["shared", "per-class"])
+@pytest.mark.parametrize("covariance", ["shared", "full"])
 def test_the_automatic_share_is_the_noise_of_the_correlations(covariance):
     X, y = some_rows(50, 4, 2)
     X = X + X[:, :1]
@@ -357,7 +358,7 @@ def test_the_automatic_share_comes_near_the_best_fixed_one(correlation):
 
 
 @pytest.mark.parametrize("shrinkage", [0.1, "auto"])
-@pytest.mark.parametrize("covariance", ["shared", "per-class"])
+@pytest.mark.parametrize("covariance", ["shared", "full"])
 def test_shrunk_columns_without_spread_have_that_of_the_table(covariance, shrinkage):
     X, y = some_rows(40, 2, 2)
     marked = np.column_stack([X, 3.0 * y, np.full(40, 7.0)])
@@ -376,8 +377,8 @@ def test_singular_covariances_are_named():
     with pytest.raises(ValueError, match="covariance of all classes is singular"):
         GaussianDiscriminant(estimate="ml").fit(twice, y)
     with pytest.raises(ValueError, match="covariance of class"):
-        GaussianDiscriminant("per-class", estimate="ml").fit(X[:4], y[:4])
+        GaussianDiscriminant("full", estimate="ml").fit(X[:4], y[:4])
     with pytest.raises(ValueError, match="column 0 is constant in class"):
         GaussianDiscriminant("diagonal", estimate="ml").fit(X[:3], y[:3])
     assert GaussianDiscriminant(estimate="ml", shrinkage=0.1).fit(twice, y).score(twice, y) > 0.5
-    assert np.isfinite(GaussianDiscriminant("per-class").fit(X[:4], y[:4]).predict_proba(X)).all()
+    assert np.isfinite(GaussianDiscriminant("full").fit(X[:4], y[:4]).predict_proba(X)).all()

@@ -9,10 +9,10 @@ from tests.scikit_learn_checks import every_check
 
 ESTIMATORS = [
     GaussianDiscriminant(),
-    GaussianDiscriminant("per-class"),
+    GaussianDiscriminant("full"),
     GaussianDiscriminant("diagonal"),
     GaussianDiscriminant(estimate="ml", shrinkage=0.1),
-    GaussianDiscriminant("per-class", estimate="ml", shrinkage="auto"),
+    GaussianDiscriminant("full", estimate="ml", shrinkage="auto"),
     GenerativeClassifier(Normal, NormalInverseGamma(0.0, 0.1, 1.5, 1.0)),
     NaiveBayes(),
     NaiveBayes("poisson"),

@@ -42,7 +42,7 @@ PRIORS = {
 
 CASES = {
     "shared": (GaussianDiscriminant(prior=WIDE), NUMBERS),
-    "per-class": (GaussianDiscriminant("per-class", prior=WIDE), NUMBERS),
+    "full": (GaussianDiscriminant("full", prior=WIDE), NUMBERS),
     "diagonal": (GaussianDiscriminant("diagonal", prior=COLUMNS), NUMBERS),
     "known shares": (GaussianDiscriminant(prior=WIDE, class_prior=[0.2, 0.5, 0.3]), NUMBERS),
     "mixed": (NaiveBayes(KINDS, priors=PRIORS), MIXED),
@@ -73,7 +73,7 @@ def test_left_out_rows_are_as_refits_say(name):
         assert found[n] == pytest.approx(expected[0], rel=1e-7, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["shared", "per-class", "diagonal", "mixed", "rate", "numbers"])
+@pytest.mark.parametrize("name", ["shared", "full", "diagonal", "mixed", "rate", "numbers"])
 def test_the_only_row_of_a_class_leaves_its_prior(name):
     model, x = CASES[name]
     y = np.where(np.arange(N) == 3, "a", Y)
@@ -129,7 +129,7 @@ def test_rows_that_were_not_seen_cannot_be_left_out():
         model.leave_one_out_log_density([[0.0], [1.0]], [0, 0])
 
 
-@pytest.mark.parametrize("name", ["shared", "per-class", "diagonal", "mixed", "known shares"])
+@pytest.mark.parametrize("name", ["shared", "full", "diagonal", "mixed", "known shares"])
 def test_fit_less_complexity_is_the_evidence(name):
     model, x = CASES[name]
     model = clone(model).fit(x, Y)
@@ -141,7 +141,7 @@ def test_fit_less_complexity_is_the_evidence(name):
             prior = PRIORS[kind]
             pairs = zip(belief, prior, strict=True) if kind == "categorical" else [(belief, prior)]
             complexity += sum(np.sum(after.kl(before)) for after, before in pairs)
-    elif name in ("per-class", "diagonal"):
+    elif name in ("full", "diagonal"):
         complexity = np.sum(model.posterior_.kl(model.prior))
     else:  # one Σ for all classes: counted once, with the means given Σ of every class
         belief, kappa = model.posterior_, float(WIDE.mean_strength)

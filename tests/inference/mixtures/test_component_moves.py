@@ -29,7 +29,7 @@ def bad_shares(labels):
     return (bad == np.arange(4)[:, None]) * 1.0
 
 
-@pytest.mark.parametrize("kind", ["full", "diag", "spherical", "tied"])
+@pytest.mark.parametrize("kind", ["full", "diagonal", "spherical", "shared"])
 @pytest.mark.parametrize("gaps", [False, True])
 def test_a_bad_start_is_left_by_moves_only(kind, gaps):
     x, labels = rows_and_labels(gaps)

@@ -23,6 +23,7 @@ from posteriori.analysis.saved.saved_classes import (
     CLASSES,
     COMPUTED,
     EARLIER_NAMES,
+    EARLIER_VALUES,
     ROWS_OF_COMPUTED,
     SHARED_PARTS,
 )
@@ -292,7 +293,7 @@ class _Reader:
             entry = _class_entry(cls, key)
             if key.startswith("__") or callable(entry) or isinstance(entry, property):
                 raise ValueError(f"{key[:40]!r} is no attribute that files may set")
-            decoded[key] = attribute = self.decode(item, depth)
+            decoded[key] = attribute = _current_value(cls, key, self.decode(item, depth))
             if guest and type(attribute) is int and attribute > _LARGEST_SIZE:
                 raise ValueError(f"{key!r} is too large")
             object.__setattr__(value, key, attribute)
@@ -322,6 +323,11 @@ def _current_name(name: Any) -> str:
     """Return the name of a class; earlier files name its module too, and some classes otherwise."""
     last = str(name).rpartition(":")[2]
     return EARLIER_NAMES.get(last, last)
+
+
+def _current_value(cls: type, key: str, value: Any) -> Any:
+    earlier = EARLIER_VALUES.get((cls.__name__, key), {})
+    return earlier.get(value, value) if isinstance(value, str) else value
 
 
 def _class_named(name: str, *, record: bool) -> Any:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["CLASSES", "COMPUTED", "EARLIER_NAMES", "ROWS_OF_COMPUTED", "SHARED_PARTS"]
+__all__ = [
+    "CLASSES",
+    "COMPUTED",
+    "EARLIER_NAMES",
+    "EARLIER_VALUES",
+    "ROWS_OF_COMPUTED",
+    "SHARED_PARTS",
+]
 
 #: All classes that files may hold, by module. A model that holds another one adds it here.
 CLASSES: dict[str, tuple[str, ...]] = {
@@ -157,6 +164,9 @@ EARLIER_NAMES = {
         "ZeroInflated",
     )
 }
+
+#: Values of parameters, by class and name, that files of earlier versions know by another name.
+EARLIER_VALUES = {("GaussianDiscriminant", "covariance"): {"per-class": "full"}}
 
 #: Records that are computed anew from their parts when a file is read, and the class of the rows among these.
 COMPUTED = "DenseProcess"

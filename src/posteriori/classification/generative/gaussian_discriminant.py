@@ -29,7 +29,7 @@ from posteriori.classification.generative.prior_width import widened
 from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGamma
 from posteriori.distributions.joint.normal_inverse_wishart import NormalInverseWishart
 from posteriori.estimators.labelled_rows import LabelledRows
-from posteriori.estimators.parameters import Constraint, one_of
+from posteriori.estimators.parameters import Constraint, covariance_of
 from posteriori.inference.classes.class_moments import (
     class_scatters,
     moments_by_class,
@@ -62,9 +62,9 @@ class GaussianDiscriminant(JointClassifier):
 
     Parameters
     ----------
-    covariance : {"shared", "per-class", "diagonal"}
-        One covariance for all classes (linear boundaries), one for each (quadratic boundaries), or
-        independent columns with variances of their own in each class.
+    covariance : {"full", "diagonal", "shared"}
+        A covariance for each class (quadratic boundaries), independent columns with variances of their own
+        in each class, or one covariance for all classes (linear boundaries).
     estimate : {"bayes", "ml"}
         "bayes" integrates means and covariances out: classes become Student distributions, wider
         where rows are few, and there is evidence. "ml" plugs in the estimates of highest likelihood.
@@ -114,14 +114,14 @@ class GaussianDiscriminant(JointClassifier):
     >>> model = GaussianDiscriminant().fit(X, y)
     >>> model.predict([[0, 0], [3, 3]])
     array(['apple', 'peach'], dtype='<U5')
-    >>> wider = GaussianDiscriminant("per-class").fit(X, y)
+    >>> wider = GaussianDiscriminant("full").fit(X, y)
     >>> bool(model.log_evidence_.value > wider.log_evidence_.value)  # the simpler model is right
     True
     """
 
     _constraints = {
         "estimate": ESTIMATE,
-        "covariance": one_of("shared", "per-class", "diagonal"),
+        "covariance": covariance_of("full", "diagonal", "shared"),
         "shrinkage": Constraint('lie between 0 and 1 or be "auto"', 0.0, 1.0, choices=("auto",)),
     }
 
@@ -164,7 +164,7 @@ class GaussianDiscriminant(JointClassifier):
             )
 
     def _count_parameters(self, k: int, d: int) -> int:
-        spread = {"shared": d * (d + 1) // 2, "per-class": k * d * (d + 1) // 2, "diagonal": k * d}
+        spread = {"shared": d * (d + 1) // 2, "full": k * d * (d + 1) // 2, "diagonal": k * d}
         return k - 1 + k * d + spread[self.covariance]
 
     # -- learning ----------------------------------------------------------------------------
@@ -281,7 +281,7 @@ class GaussianDiscriminant(JointClassifier):
         covariance    estimate="ml"               estimate="bayes"
         ============  ==========================  ==================================================
         shared        hyperplane                  quadric (a hyperplane for classes of equal size)
-        per-class     quadric                     quadric for classes of equal size, else a level set
+        full          quadric                     quadric for classes of equal size, else a level set
         diagonal      quadric                     level set
         ============  ==========================  ==================================================
 

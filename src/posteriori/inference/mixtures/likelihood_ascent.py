@@ -54,7 +54,9 @@ class PartsShape(NamedTuple):
     @property
     def roots(self) -> tuple[int, ...]:
         k, d = self.k, self.d
-        return {"full": (k, d, d), "tied": (1, d, d), "diag": (k, d), "spherical": (k,)}[self.kind]
+        return {"full": (k, d, d), "shared": (1, d, d), "diagonal": (k, d), "spherical": (k,)}[
+            self.kind
+        ]
 
     def split(self, flat: Array) -> tuple[Array, Array, Array]:
         k, d = self.k, self.d
@@ -134,7 +136,7 @@ def parts_gradient(
     parts : NormalParts
     statistics : NormalStatistics
         The sums of a pass under these parameters.
-    kind : {"full", "tied", "diag", "spherical"}
+    kind : {"full", "shared", "diagonal", "spherical"}
     precisions : (K, D, D)
     """
     counts, sums, squares = statistics
@@ -142,7 +144,7 @@ def parts_gradient(
     about = sums - counts[:, None] * m
     of_means = np.einsum("kij,kj->ki", precisions, about)
     of_weights = counts - counts.sum() * parts.weights
-    if kind in ("full", "tied"):
+    if kind in ("full", "shared"):
         cross = m[:, :, None] * sums[:, None, :]
         moved = (
             counts[:, None, None] * m[:, :, None] * m[:, None, :] - cross - np.swapaxes(cross, 1, 2)
@@ -151,7 +153,7 @@ def parts_gradient(
         total = counts[:, None, None] * parts.covs if kind == "full" else counts.sum() * parts.covs
         p = precisions if kind == "full" else precisions[0]
         return of_weights, of_means, 0.5 * p @ (scatter - total) @ p
-    if kind == "diag":
+    if kind == "diagonal":
         scatter = squares - 2.0 * m * sums + counts[:, None] * m**2
         return of_weights, of_means, 0.5 * (scatter / parts.covs - counts[:, None]) / parts.covs
     scatter = squares - 2.0 * (m * sums).sum(axis=1) + counts * (m**2).sum(axis=1)
@@ -179,7 +181,7 @@ def flat_gradient(
     """Return the gradient of the log likelihood by the flat vector that the parts come from."""
     of_weights, of_means, of_covs = parts_gradient(parts, statistics, shape.kind, precisions)
     _, _, roots = shape.split(flat)
-    if shape.kind in ("full", "tied"):
+    if shape.kind in ("full", "shared"):
         of_roots = np.tril(2.0 * (of_covs @ roots).reshape(roots.shape))
     else:
         of_roots = 2.0 * of_covs * roots
@@ -189,14 +191,14 @@ def flat_gradient(
 def _floor(shape: PartsShape, spread: Array) -> Array:
     if shape.kind == "spherical":
         return FLOOR * np.linalg.eigvalsh(spread)[-1]
-    return FLOOR * (np.diag(spread) if shape.kind == "diag" else spread)
+    return FLOOR * (np.diag(spread) if shape.kind == "diagonal" else spread)
 
 
 def unpack_parts(flat: Array, shape: PartsShape, spread: Array) -> NormalParts:
     """Return the parameters that a flat vector holds; no covariance is below a part of the spread (D, D)."""
     logits, means, roots = shape.split(flat)
     weights = np.exp(logits - logits.max())
-    if shape.kind in ("full", "tied"):
+    if shape.kind in ("full", "shared"):
         covs = roots @ np.swapaxes(roots, 1, 2) + _floor(shape, spread)
         covs = covs if shape.kind == "full" else covs[0]
     else:
@@ -208,7 +210,7 @@ def pack_parts(parts: NormalParts, shape: PartsShape, spread: Array) -> Array:
     """Return parameters as a flat vector without constraints."""
     least = _floor(shape, spread)
     above = parts.covs - least
-    if shape.kind in ("full", "tied"):
+    if shape.kind in ("full", "shared"):
         above = above.reshape(shape.roots)
         values, vectors = np.linalg.eigh(above)  # a covariance on its floor has no root beyond it
         raised = np.maximum(values, FLOOR * FLOOR)[:, None, :]

@@ -63,7 +63,7 @@ class CompleteRows(NamedTuple):
     ----------
     x : (N, D)
     frequency : (N,) or None
-    kind : {"full", "tied", "diag", "spherical"}
+    kind : {"full", "shared", "diagonal", "spherical"}
     moments : RowMoments
     units : Units
     """
@@ -145,7 +145,7 @@ class CompleteRows(NamedTuple):
         found = pass_over_rows(features, theta, self.x, self.frequency, hard=hard)
         square = self.squares
         value = found.log_likelihood
-        if self.kind == "tied":  # the square −½ zᵀPz, of all rows at once
+        if self.kind == "shared":  # the square −½ zᵀPz, of all rows at once
             value -= 0.5 * float(np.vdot(scores.precisions, square))
         statistics = unpack_sums(found.statistics, self.kind, square)
         return NormalExpectations(statistics, value)
@@ -159,7 +159,7 @@ class GappyRows(NamedTuple):
     z : (N, D)
         Rows in units of the standard deviations of their seen entries; NaN is a gap.
     frequency : (N,) or None
-    kind : {"full", "tied", "diag", "spherical"}
+    kind : {"full", "shared", "diagonal", "spherical"}
     units : Units
         Of columns.
     patterns : GapPatterns
@@ -192,7 +192,7 @@ class GappyRows(NamedTuple):
             variance = variance + wider
         if kind == "spherical":  # one unit for all columns
             variance = np.full_like(variance, variance.max())
-        units = units_of(RowMoments(float(weight.sum()), mean, np.diag(variance)), "diag")
+        units = units_of(RowMoments(float(weight.sum()), mean, np.diag(variance)), "diagonal")
         z = (x - mean) * np.diag(units.inverse)
         return cls(z, frequency, kind, units, gap_patterns(x), np.eye(x.shape[1]))
 
@@ -272,17 +272,17 @@ def full_precisions(scores: NormalScores, kind: str) -> Array:
     k, d = scores.means.shape
     if kind == "full":
         return scores.precisions
-    if kind == "tied":
+    if kind == "shared":
         return np.broadcast_to(scores.precisions, (k, d, d))
-    diagonal = scores.precisions if kind == "diag" else scores.precisions[:, None]
+    diagonal = scores.precisions if kind == "diagonal" else scores.precisions[:, None]
     return np.eye(d) * np.broadcast_to(diagonal, (k, d))[:, None]
 
 
 def project(squares: Array, kind: str) -> Array:
-    """Return the part of matrices (K, D, D) that a kind needs; of all components for "tied"."""
+    """Return the part of matrices (K, D, D) that a kind needs; of all components for "shared"."""
     if kind == "full":
         return squares
-    if kind == "tied":
+    if kind == "shared":
         return squares.sum(axis=0)
     diagonal = np.diagonal(squares, axis1=1, axis2=2)
-    return diagonal.copy() if kind == "diag" else diagonal.sum(axis=1)
+    return diagonal.copy() if kind == "diagonal" else diagonal.sum(axis=1)

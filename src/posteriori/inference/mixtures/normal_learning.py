@@ -61,7 +61,7 @@ class PointLearner(NamedTuple):
 
     Attributes
     ----------
-    kind : {"full", "tied", "diag", "spherical"}
+    kind : {"full", "shared", "diagonal", "spherical"}
     spread : (D, D)
         Covariance of the rows.
     prior : NormalPrior or None
@@ -174,5 +174,5 @@ def _objective(found: NormalExpectations) -> tuple[NormalStatistics, float]:
 def sort_by_size(statistics: NormalStatistics, kind: str) -> NormalStatistics:
     """Return the sums of components in the order of their sizes, the largest first."""
     order = np.argsort(-statistics.counts, kind="stable")
-    squares = statistics.squares if kind == "tied" else statistics.squares[order]
+    squares = statistics.squares if kind == "shared" else statistics.squares[order]
     return NormalStatistics(statistics.counts[order], statistics.sums[order], squares)

@@ -49,7 +49,7 @@ class NormalParts(NamedTuple):
     ----------
     weights : (K,)
     means : (K, D)
-    covs : (K, D, D); of kind "tied" (D, D), "diag" (K, D), "spherical" (K,)
+    covs : (K, D, D); of kind "shared" (D, D), "diagonal" (K, D), "spherical" (K,)
     """
 
     weights: Array
@@ -82,7 +82,7 @@ def most_likely(
     Parameters
     ----------
     statistics : NormalStatistics
-    kind : {"full", "tied", "diag", "spherical"}
+    kind : {"full", "shared", "diagonal", "spherical"}
     spread : (D, D)
         Covariance of the data, of which :data:`FLOOR` is the least.
     prior : NormalPrior, optional
@@ -97,10 +97,10 @@ def most_likely(
     if kind == "full":
         covs = squares / some[:, None, None] - means[:, :, None] * means[:, None, :]
         return NormalParts(weights, means, raised_covariances(covs, spread))
-    if kind == "tied":
+    if kind == "shared":
         cov = (squares - sums.T @ means) / counts.sum()
         return NormalParts(weights, means, raised_covariances(cov[None], spread)[0])
-    if kind == "diag":
+    if kind == "diagonal":
         least = FLOOR * np.diag(spread)
         return NormalParts(weights, means, np.maximum(squares / some[:, None] - means**2, least))
     d = sums.shape[1]
@@ -151,14 +151,14 @@ def scores_of(parts: NormalParts, kind: str) -> NormalScores:
     d = parts.means.shape[1]
     with np.errstate(divide="ignore"):
         log_weights = np.maximum(np.log(parts.weights), _NONE)
-    if kind in ("full", "tied"):
+    if kind in ("full", "shared"):
         white = triangular_inverse(np.linalg.cholesky(parts.covs))
         precisions = np.swapaxes(white, -1, -2) @ white
         log_det = 2.0 * np.log(np.diagonal(white, axis1=-2, axis2=-1)).sum(axis=-1)
     else:
         precisions = 1.0 / parts.covs
         logs = np.log(precisions)
-        log_det = logs.sum(axis=1) if kind == "diag" else d * logs
+        log_det = logs.sum(axis=1) if kind == "diagonal" else d * logs
     return NormalScores(log_weights + 0.5 * (log_det - d * LOG_2PI), parts.means, precisions)
 
 
@@ -169,9 +169,9 @@ def parts_to_statistics(parts: NormalParts, kind: str, count: float) -> NormalSt
     sums = counts[:, None] * m
     if kind == "full":
         squares = counts[:, None, None] * (covs + m[:, :, None] * m[:, None, :])
-    elif kind == "tied":
+    elif kind == "shared":
         squares = count * covs + sums.T @ m
-    elif kind == "diag":
+    elif kind == "diagonal":
         squares = counts[:, None] * (covs + m**2)
     else:
         squares = counts * (m.shape[1] * covs + (m**2).sum(axis=1))

@@ -34,7 +34,7 @@ class NormalScores(NamedTuple):
     log_norm : (K,)
         a, the value at the centre.
     means : (K, D)
-    precisions : (K, D, D); of kind "tied" (D, D), "diag" (K, D), "spherical" (K,)
+    precisions : (K, D, D); of kind "shared" (D, D), "diagonal" (K, D), "spherical" (K,)
     """
 
     log_norm: Array
@@ -51,7 +51,7 @@ class NormalStatistics(NamedTuple):
         Σ r.
     sums : (K, D)
         Σ r z.
-    squares : (K, D, D); of kind "tied" (D, D), "diag" (K, D), "spherical" (K,)
+    squares : (K, D, D); of kind "shared" (D, D), "diagonal" (K, D), "spherical" (K,)
         Σ r zzᵀ; of all rows, of the diagonal, of its sum.
     """
 
@@ -61,11 +61,11 @@ class NormalStatistics(NamedTuple):
 
 
 class NormalFeatures:
-    """1, z, and the products of z that a kind of covariance needs: of "tied" none.
+    """1, z, and the products of z that a kind of covariance needs: of "shared" none.
 
     Parameters
     ----------
-    kind : {"full", "tied", "diag", "spherical"}
+    kind : {"full", "shared", "diagonal", "spherical"}
     units : Units
     """
 
@@ -73,7 +73,7 @@ class NormalFeatures:
         d = len(units.centre)
         self.kind, self.units = kind, units
         self.rows, self.columns = upper_triangle(d)
-        products = {"full": len(self.rows), "tied": 0, "diag": d, "spherical": 1}
+        products = {"full": len(self.rows), "shared": 0, "diagonal": d, "spherical": 1}
         self.size = 1 + d + products[kind]
 
     def of(self, x: Array) -> Array:
@@ -88,7 +88,7 @@ class NormalFeatures:
             for i in range(d):  # z_i z_j for j ≥ i, in the order of the upper triangle
                 np.multiply(z[i], z[i:], out=t[at : at + d - i])
                 at += d - i
-        elif self.kind == "diag":
+        elif self.kind == "diagonal":
             np.multiply(z, z, out=t[d + 1 :])
         elif self.kind == "spherical":
             np.einsum("db,db->b", z, z, out=t[d + 1])
@@ -106,19 +106,19 @@ def upper_triangle(d: int) -> tuple[IntArray, IntArray]:
 def theta_of(scores: NormalScores, kind: str) -> Array:
     """Return scores as linear functions of the features, (K, F).
 
-    Of "tied" the square −½ zᵀPz, which all components have in common, is left out.
+    Of "shared" the square −½ zᵀPz, which all components have in common, is left out.
     """
     m, p = scores.means, scores.precisions
-    if kind in ("full", "tied"):
+    if kind in ("full", "shared"):
         linear = np.einsum("kij,kj->ki", p, m) if kind == "full" else m @ p
     else:
-        linear = m * (p if kind == "diag" else p[:, None])
+        linear = m * (p if kind == "diagonal" else p[:, None])
     offset = scores.log_norm - 0.5 * np.einsum("kd,kd->k", linear, m)
     parts = [offset[:, None], linear]
     if kind == "full":
         rows, columns = upper_triangle(m.shape[1])
         parts.append(-np.where(rows == columns, 0.5, 1.0) * p[:, rows, columns])
-    elif kind != "tied":
+    elif kind != "shared":
         parts.append(-0.5 * p.reshape(len(m), -1))
     return np.concatenate(parts, axis=1)
 
@@ -127,11 +127,11 @@ def unpack_sums(statistics: Array, kind: str, square: Array) -> NormalStatistics
     """Return sums (K, F) of features by name; ``square`` (D, D) is Σ zzᵀ of all rows."""
     d = len(square)
     counts, sums, rest = statistics[:, 0], statistics[:, 1 : d + 1], statistics[:, d + 1 :]
-    if kind == "tied":
+    if kind == "shared":
         return NormalStatistics(counts, sums, square)
     if kind == "spherical":
         return NormalStatistics(counts, sums, rest[:, 0])
-    if kind == "diag":
+    if kind == "diagonal":
         return NormalStatistics(counts, sums, rest)
     squares = np.empty((len(counts), d, d))
     rows, columns = upper_triangle(d)

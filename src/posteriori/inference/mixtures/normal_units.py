@@ -72,9 +72,9 @@ class Units(NamedTuple):
 
 
 def units_of(moments: RowMoments, kind: str) -> Units:
-    """Return the units of rows for covariances of a kind: "full", "tied", "diag" or "spherical"."""
+    """Return the units of rows for covariances of a kind: "full", "shared", "diagonal" or "spherical"."""
     cov = moments.cov
-    if kind == "diag":
+    if kind == "diagonal":
         root = np.diag(np.sqrt(np.diag(cov)))
     elif kind == "spherical":
         root = np.sqrt(np.linalg.eigvalsh(cov)[-1]) * np.eye(len(cov))
@@ -111,7 +111,7 @@ def dependent_columns(moments: RowMoments, kind: str) -> list[int]:
         return list(range(len(variance))) if constant.all() else []
     if constant.any():
         return np.flatnonzero(constant).tolist()
-    if kind == "diag" or is_definite(moments.cov):
+    if kind == "diagonal" or is_definite(moments.cov):
         return []
     spread = np.sqrt(variance)
     _, vectors = np.linalg.eigh(moments.cov / np.outer(spread, spread))

@@ -72,7 +72,7 @@ class FlatNormals(NamedTuple):
     rows : MixtureRows
         With gaps or without; missing entries are integrated out.
     shape : PartsShape
-        With "diag" or "full" covariances.
+        With "diagonal" or "full" covariances.
     """
 
     rows: MixtureRows
@@ -87,7 +87,7 @@ class FlatNormals(NamedTuple):
         """Return means and roots of covariances, in units."""
         k, d, kind = self.shape
         means = self.units.means_of(np.asarray(emission.mean).reshape(k, d))
-        if kind == "diag":
+        if kind == "diagonal":
             covs = np.asarray(emission.variance).reshape(k, d) / np.diag(self.units.root) ** 2
         else:
             covs = self.units.covs_of(np.asarray(emission.cov))

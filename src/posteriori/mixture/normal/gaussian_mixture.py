@@ -13,7 +13,7 @@ import numpy as np
 from posteriori.distributions.composites.mixture import MixtureFamily
 from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.estimators.parameters import check_parameters, one_of
+from posteriori.estimators.parameters import COVARIANCES, check_parameters, covariance_of, one_of
 from posteriori.inference.mixtures.likelihood_ascent import maximize_by_gradient
 from posteriori.inference.mixtures.mixture_rows import MixtureRows
 from posteriori.inference.mixtures.normal_learning import PointLearner, ascend_normals, sort_by_size
@@ -49,8 +49,8 @@ class GaussianMixture(NormalMixture):
     Parameters
     ----------
     n_components : int
-    covariance_type : {"full", "tied", "diag", "spherical"}
-        A covariance for each component; one for all; variances of columns; one variance each.
+    covariance : {"full", "diagonal", "spherical", "shared"}
+        A covariance for each component; variances of columns; one variance each; one covariance for all.
     assignment : {"soft", "hard"}
         Whether rows are shared out by their responsibilities, or belong to one component alone
         (classification EM).
@@ -81,7 +81,7 @@ class GaussianMixture(NormalMixture):
     weights_ : (K,)
         The largest first, unless a start was given.
     means_ : (K, D)
-    covariances_ : (K, D, D); "tied" (D, D), "diag" (K, D), "spherical" (K,)
+    covariances_ : (K, D, D); "shared" (D, D), "diagonal" (K, D), "spherical" (K,)
     model_ : Mixture
     log_likelihood_ : float
         Of the rows that it was fitted to.
@@ -115,7 +115,7 @@ class GaussianMixture(NormalMixture):
 
     _constraints = {
         **NormalMixture._constraints,
-        "covariance_type": one_of("full", "tied", "diag", "spherical"),
+        "covariance": covariance_of(*COVARIANCES),
         "assignment": one_of("soft", "hard"),
         "solver": one_of("em", "lbfgs"),
     }
@@ -125,7 +125,7 @@ class GaussianMixture(NormalMixture):
         self,
         n_components: int = 1,
         *,
-        covariance_type: str = "full",
+        covariance: str = "full",
         assignment: str = "soft",
         prior: NormalWishart | None = None,
         solver: str = "em",
@@ -141,7 +141,7 @@ class GaussianMixture(NormalMixture):
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
-        self.covariance_type = covariance_type
+        self.covariance = covariance
         self.assignment = assignment
         self.prior = prior
         self.solver = solver
@@ -161,7 +161,7 @@ class GaussianMixture(NormalMixture):
         check_parameters(self)
         x, frequency = counted_rows(self, X, sample_weight)
         _require_distinct(x, self.n_components)
-        rows = read_rows(self, x, frequency, self.covariance_type)
+        rows = read_rows(self, x, frequency, self.covariance)
         start, fixed = self._starting_point(rows)
         learner = self._learner(rows, fixed)
         given = start is not None
@@ -174,7 +174,7 @@ class GaussianMixture(NormalMixture):
             hard=self.assignment == "hard",
             start=start,
             ascend=self._ascend,
-            both_units=self.n_components > 1 and self.covariance_type in ("full", "tied"),
+            both_units=self.n_components > 1 and self.covariance in ("full", "shared"),
         )
         rng = as_generator(self.random_state)
         found = best_ascent(
@@ -182,7 +182,7 @@ class GaussianMixture(NormalMixture):
         )
         statistics = found.statistics
         if not given:
-            statistics = sort_by_size(statistics, self.covariance_type)
+            statistics = sort_by_size(statistics, self.covariance)
         self._keep(rows, learner, statistics)
         self.trace_ = np.array(found.trace)
         self.n_iter_, self.converged_ = found.n_iter, found.converged
@@ -203,9 +203,9 @@ class GaussianMixture(NormalMixture):
             self._streamed = self._fitted
             return self
         x, frequency = counted_rows(self, X, sample_weight, reset=False)
-        rows = read_rows(self, x, frequency, self.covariance_type, extra=self._spread)
+        rows = read_rows(self, x, frequency, self.covariance, extra=self._spread)
         learner = self._learner(rows, {})._replace(spread=rows.units.covs_of(self._spread))
-        before = parts_to_statistics(self._parts_in(rows), self.covariance_type, rows.total)
+        before = parts_to_statistics(self._parts_in(rows), self.covariance, rows.total)
         now = rows.expect(learner.scores(before)[0], hard=self.assignment == "hard").statistics
         self._streamed += rows.total
         share = (self._streamed / rows.total) ** -_FORGETTING
@@ -234,13 +234,12 @@ class GaussianMixture(NormalMixture):
 
     def _learner(self, rows: MixtureRows, fixed: dict[str, Array]) -> PointLearner:
         prior = self.prior
-        if prior is not None and self.covariance_type != "full":
+        if prior is not None and self.covariance != "full":
             raise ValueError(
-                f'a prior is for covariance_type="full", got {self.covariance_type!r}: leave one of '
-                "them out"
+                f'a prior is for covariance="full", got {self.covariance!r}: leave one of them out'
             )
         told = None if prior is None else prior_in_units(prior, rows.units, self.n_components)
-        return PointLearner(self.covariance_type, rows.spread, told, fixed)
+        return PointLearner(self.covariance, rows.spread, told, fixed)
 
     def _starting_point(
         self, rows: MixtureRows
@@ -260,12 +259,12 @@ class GaussianMixture(NormalMixture):
         parts = self._given_parts(rows)
         fields = {"weights": "weights", "means": "means", "covariances": "covs"}
         held = {fields[name]: getattr(parts, fields[name]) for name in fixed}
-        return parts_to_statistics(parts, self.covariance_type, rows.total), held
+        return parts_to_statistics(parts, self.covariance, rows.total), held
 
     def _given_parts(self, rows: MixtureRows) -> NormalParts:
         k, d = self.n_components, len(rows.units.centre)
-        kind = self.covariance_type
-        shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[kind]
+        kind = self.covariance
+        shape = {"full": (k, d, d), "shared": (d, d), "diagonal": (k, d), "spherical": (k,)}[kind]
         weights = _given("weights_init", self.weights_init, (k,), np.full(k, 1.0 / k))
         means = _given("means_init", self.means_init, (k, d), None)
         precisions = _given("precisions_init", self.precisions_init, shape, None)
@@ -279,11 +278,11 @@ class GaussianMixture(NormalMixture):
 
     def _parts_in(self, rows: MixtureRows) -> NormalParts:
         parts = NormalParts(self.weights_, self.means_, self.covariances_)
-        return _parts_to_units(parts, self.covariance_type, rows.units)
+        return _parts_to_units(parts, self.covariance, rows.units)
 
     def _keep(self, rows: MixtureRows, learner: PointLearner, statistics: NormalStatistics) -> None:
         """Set what is learned, in the units of the data."""
-        parts, units, kind = learner.parts(statistics), rows.units, self.covariance_type
+        parts, units, kind = learner.parts(statistics), rows.units, self.covariance
         self.weights_ = parts.weights / parts.weights.sum()
         self.means_ = units.raw_means(parts.means)
         self.covariances_ = _raw_covs(parts.covs, kind, units)
@@ -298,8 +297,8 @@ class GaussianMixture(NormalMixture):
         self.degenerate_ = _degenerate(learner, statistics)
         each = {
             "full": k * d * (d + 1) // 2,
-            "tied": d * (d + 1) // 2,
-            "diag": k * d,
+            "shared": d * (d + 1) // 2,
+            "diagonal": k * d,
             "spherical": k,
         }
         self.n_parameters_ = k - 1 + k * d + each[kind]
@@ -310,10 +309,10 @@ def _degenerate(learner: PointLearner, statistics: NormalStatistics) -> list[int
     """Return components on the floor, or with fewer rows than a covariance needs."""
     parts, d = learner.parts(statistics), statistics.sums.shape[1]
     few = statistics.counts < d + 1.0
-    if learner.kind in ("diag", "spherical"):
-        least = np.diag(learner.spread) if learner.kind == "diag" else learner.spread.max()
+    if learner.kind in ("diagonal", "spherical"):
+        least = np.diag(learner.spread) if learner.kind == "diagonal" else learner.spread.max()
         ratio = parts.covs / least
-        low = ratio.min(axis=1) if learner.kind == "diag" else ratio
+        low = ratio.min(axis=1) if learner.kind == "diagonal" else ratio
     else:
         white = triangular_inverse(np.linalg.cholesky(learner.spread))
         low = np.linalg.eigvalsh(white @ parts.covs @ white.T)[..., 0]
@@ -341,7 +340,7 @@ def _given(name: str, value: Any, shape: tuple[int, ...], default: Any) -> Any:
 
 def _same_for_all(cov: Array, kind: str, k: int) -> Array:
     """Return the covariance of the data as that of every component."""
-    if kind == "tied":
+    if kind == "shared":
         return cov
     if kind == "spherical":
         return np.full(k, np.trace(cov) / len(cov))
@@ -349,7 +348,7 @@ def _same_for_all(cov: Array, kind: str, k: int) -> Array:
 
 
 def _inverted(precisions: Array, kind: str) -> Array:
-    if kind in ("diag", "spherical"):
+    if kind in ("diagonal", "spherical"):
         if not (precisions > 0).all():
             raise ValueError("precisions_init must be positive")
         return 1.0 / precisions
@@ -361,21 +360,25 @@ def _inverted(precisions: Array, kind: str) -> Array:
 
 def _parts_to_units(parts: NormalParts, kind: str, units: Units) -> NormalParts:
     means = units.means_of(parts.means)
-    if kind in ("full", "tied"):
+    if kind in ("full", "shared"):
         return NormalParts(parts.weights, means, units.covs_of(parts.covs))
     scale = np.diag(units.root) ** 2
-    return NormalParts(parts.weights, means, parts.covs / (scale if kind == "diag" else scale[0]))
+    return NormalParts(
+        parts.weights, means, parts.covs / (scale if kind == "diagonal" else scale[0])
+    )
 
 
 def _raw_covs(covs: Array, kind: str, units: Units) -> Array:
-    if kind in ("full", "tied"):
+    if kind in ("full", "shared"):
         raw = units.raw_covs(covs)
         return 0.5 * (raw + np.swapaxes(raw, -1, -2))
     scale = np.diag(units.root) ** 2
-    return covs * (scale if kind == "diag" else scale[0])
+    return covs * (scale if kind == "diagonal" else scale[0])
 
 
 def _as_matrices(covs: Array, kind: str, k: int, d: int) -> Array:
-    if kind in ("full", "tied"):
+    if kind in ("full", "shared"):
         return np.broadcast_to(covs, (k, d, d))
-    return np.eye(d) * np.broadcast_to(covs if kind == "diag" else covs[:, None], (k, d))[:, None]
+    return (
+        np.eye(d) * np.broadcast_to(covs if kind == "diagonal" else covs[:, None], (k, d))[:, None]
+    )

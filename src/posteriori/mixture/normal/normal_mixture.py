@@ -160,7 +160,7 @@ def read_rows(
         That knows the names of the columns.
     x : (N, D)
     frequency : (N,) or None
-    kind : {"full", "tied", "diag", "spherical"}
+    kind : {"full", "shared", "diagonal", "spherical"}
     extra : (D, D), optional
         Covariance that a prior adds: then rows need have no spread of their own.
     """
@@ -177,10 +177,10 @@ def read_rows(
     if extra is not None:
         moments = RowMoments(moments.total, moments.mean, moments.cov + extra)
     columns = dependent_columns(moments, kind)
-    if columns and len(x) <= x.shape[1] and kind in ("full", "tied") and _vary(x).all():
+    if columns and len(x) <= x.shape[1] and kind in ("full", "shared") and _vary(x).all():
         raise ValueError(
             f"{len(x)} rows of X in {x.shape[1]} columns have no density: give more rows, fewer "
-            'columns, or choose covariance_type="diag"'
+            'columns, or choose covariance="diagonal"'
         )
     _refuse_dependent(columns, names)
     return CompleteRows.of(x, frequency, kind, None if extra is None else moments)

@@ -40,7 +40,7 @@ CLASSIFICATION: tuple[Candidate, ...] = (
         "quadratic discriminant",
         "classification",
         "posteriori.classification.GaussianDiscriminant",
-        {"covariance": "per-class"},
+        {"covariance": "full"},
         "normal–inverse-Wishart around the data's scale, for each class",
         0.7,
         title="normal classes of any shape",

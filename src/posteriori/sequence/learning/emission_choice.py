@@ -45,9 +45,6 @@ __all__ = ["FAMILIES", "Choice", "choose_emission", "columns_by_family", "is_ali
 #: Names of families.
 FAMILIES = ("normal", "mvnormal", "categorical", "poisson", "student-t", "mixture")
 
-#: Kinds of covariance by their names.
-_KINDS = {"full": "full", "spherical": "spherical", "shared": "tied"}
-
 
 class Choice(NamedTuple):
     """What a model of emissions is made of.
@@ -196,7 +193,7 @@ def _regression(
 def _normal(prior: Any, choice: Choice) -> EmissionModel:
     x, frequency = choice.x, choice.frequency
     if choice.estimate == "likelihood":
-        return normal_emission(x, frequency, "diag", choice.n_states, None, "likelihood")
+        return normal_emission(x, frequency, "diagonal", choice.n_states, None, "likelihood")
     if are_separate(prior):
         if choice.estimate == "mode":
             raise ValueError('separate priors of mean and precision are for method="variational"')
@@ -209,10 +206,9 @@ def _normal(prior: Any, choice: Choice) -> EmissionModel:
 
 
 def _mvnormal(prior: Any, choice: Choice) -> NormalEmission:
-    kind = _KINDS[choice.covariance]
     x, frequency = choice.x, choice.frequency
     told = None if choice.estimate == "likelihood" else rows_prior(prior, x, frequency)
-    return normal_emission(x, frequency, kind, choice.n_states, told, choice.estimate)
+    return normal_emission(x, frequency, choice.covariance, choice.n_states, told, choice.estimate)
 
 
 def _categorical(prior: Any, choice: Choice) -> EmissionModel:

@@ -102,7 +102,7 @@ class NormalEmission(NamedTuple):
     @property
     def shared(self) -> bool:
         """Whether all states have one covariance."""
-        return self.rows.kind == "tied" or isinstance(self.law, SharedPrecision)
+        return self.rows.kind == "shared" or isinstance(self.law, SharedPrecision)
 
     @property
     def n_sums(self) -> int:
@@ -120,7 +120,7 @@ class NormalEmission(NamedTuple):
         """Return the quadratic functions at all rows."""
         scores, bonus = self._scores(NormalStatistics(*sums))
         rows, constant = self.rows, -self.rows.log_scale
-        if isinstance(rows, CompleteRows) and rows.kind == "tied":
+        if isinstance(rows, CompleteRows) and rows.kind == "shared":
             constant -= 0.5 * float(np.vdot(scores.precisions, rows.squares))  # of all rows at once
         return EmissionView(self._values(scores), constant, bonus, self._summing(scores))
 
@@ -131,7 +131,7 @@ class NormalEmission(NamedTuple):
             return self._law.learn(NormalStatistics(*sums), units)
         parts, _ = self._parts(NormalStatistics(*sums))
         means = units.raw_means(parts.means)
-        if kind == "diag":
+        if kind == "diagonal":
             variance = parts.covs * np.diag(units.root) ** 2
             member = (
                 Normal(means[:, 0], variance=variance[:, 0])
@@ -155,7 +155,7 @@ class NormalEmission(NamedTuple):
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the sums of states in another order."""
         counts, first, second = sums
-        return counts[order], first[order], second if self.rows.kind == "tied" else second[order]
+        return counts[order], first[order], second if self.rows.kind == "shared" else second[order]
 
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw means and precisions, in the units of the rows, from the beliefs about them."""
@@ -241,15 +241,15 @@ def normal_emission(
     x : (T, D)
         NaN is missing.
     frequency : (T,) or None
-    kind : {"full", "tied", "diag", "spherical"}
+    kind : {"full", "shared", "diagonal", "spherical"}
     k : int
         States.
     prior : NormalWishart or None
-        Of all but "diag": one, or a batch of k; of "tied" these have one law of precisions.
+        Of all but "diagonal": one, or a batch of k; of "shared" these have one law of precisions.
     estimate : {"likelihood", "mode", "belief"}
     """
     wanted = kind
-    if kind == "tied" and prior is not None:
+    if kind == "shared" and prior is not None:
         kind = "full"  # with squares in the scores: draws differ in what all states have in common
     _, mean, variance = table_spread(x, frequency)
     wider = np.where(
@@ -263,7 +263,7 @@ def normal_emission(
     else:
         moments = table_moments(x, frequency)
         cov = moments.cov + np.diag(wider)
-        if kind in ("full", "tied") and not is_definite(cov):
+        if kind in ("full", "shared") and not is_definite(cov):
             cov = cov + _RIDGE * np.diag(np.diag(cov))
         rows = CompleteRows.of(x, frequency, kind, RowMoments(moments.total, moments.mean, cov))
     law = None if prior is None else _law_of(wanted, prior_in_units(prior, rows.units, k))
@@ -276,7 +276,7 @@ def normal_emission(
 def _law_of(kind: str, prior: NormalPrior) -> NormalLaw:
     if kind == "spherical":
         return SphericalPrecisions(prior)
-    if kind != "tied":
+    if kind != "shared":
         return OwnPrecisions(prior)
     if np.ptp(prior.dof) or np.ptp(prior.inverse_scale, axis=0).any():
         raise ValueError(
