@@ -315,16 +315,19 @@ def _scopes(table: ConditionalTable | JointTable) -> tuple[tuple[str, ...], tupl
 
 def _with_sums_of_one(factor: Factor, target: tuple[str, ...], given: tuple[str, ...]) -> Factor:
     """Divide p(target | given) by its sums, but where these are 1 up to rounding: digits stay as they are."""
-    sums = factor.marginal(given)
-    totals = np.asarray(sums.values)
+    cells = factor.values
+    totals = np.asarray(cells.sum(axis=tuple(range(len(given), cells.ndim))))
     gaps = np.abs(totals - 1.0)
     if (gaps > SUM_TOLERANCE).any():
         at = np.argwhere(gaps > SUM_TOLERANCE)[0]
-        row = ", ".join(f"{n}={sums.labels[n][i]!r}" for n, i in zip(given, at, strict=True))
+        row = ", ".join(f"{n}={factor.labels[n][i]!r}" for n, i in zip(given, at, strict=True))
         raise ValueError(
             f"probabilities of {', '.join(target)} must sum to 1 (tolerance "
             f"{SUM_TOLERANCE:g}){' for ' + row if row else ''}, got a sum of "
             f"{float(totals[tuple(at)]):.10g}"
         )
-    rounding = factor.size // sums.size * np.finfo(float).eps
-    return factor / Factor(given, np.where(gaps <= rounding, 1.0, totals), sums.labels)
+    rounding = cells.size // totals.size * np.finfo(float).eps
+    if (gaps <= rounding).all():
+        return factor
+    labels = [factor.labels[name] for name in given]
+    return factor / Factor(given, np.where(gaps <= rounding, 1.0, totals), labels)

@@ -97,6 +97,33 @@ def test_a_tree_holds_the_maximal_cliques_once_and_separators_are_what_neighbour
         assert [c for c in holders if tree.above[c] not in holders] == [tree.home[v]]
 
 
+def fill_and_size(around: dict[int, set[int]], v: int, sizes: np.ndarray) -> tuple[int, int]:
+    """Return the edges that eliminating a node adds, and the cells of its table, by the definition."""
+    joined = sorted(around[v])
+    missing = sum(b not in around[a] for i, a in enumerate(joined) for b in joined[i + 1 :])
+    return missing, int(np.prod(sizes[[v, *joined]]))
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("by_weight", [False, True])
+def test_every_node_that_goes_adds_no_edge_or_is_the_cheapest_of_all(seed, by_weight):
+    rng = np.random.default_rng(seed)
+    n = 25
+    pairs = [[i, j] for i in range(n) for j in range(i) if rng.random() < 0.2]
+    sizes = 2 ** rng.integers(1, 4, n)
+    graph = primal_graph(pairs, n)
+    found = eliminate_all(graph, weigh_sizes(sizes), [np.arange(n)], by_weight=by_weight)
+    around = neighbours_of(graph)
+    for v in found.order.tolist():
+        costs = {u: fill_and_size(around, u, sizes) for u in around}
+        if costs[v][0] > 0:
+            ranked = {u: cost[::-1] if by_weight else cost for u, cost in costs.items()}
+            assert ranked[v] == min(ranked.values())
+        joined = around.pop(v)
+        for u in joined:
+            around[u] = (around[u] | joined) - {u, v}
+
+
 def test_the_next_node_is_one_of_least_fill():
     # a wheel: the hub would add edges between all nodes of the rim that are not neighbours, a rim node one
     rim = [[i, (i + 1) % 6] for i in range(6)]

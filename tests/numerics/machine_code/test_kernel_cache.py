@@ -44,6 +44,11 @@ made = []
 kernel_cache.listeners.append(made.append)
 print(loop.add_up(np.arange(4.0)), *sorted(made))
 """
+#: Modules of Numba that only its compiler needs, and that take longer to load than the rest of it.
+_OF_THE_COMPILER = """
+import sys
+print(*sorted({"numba.np.arraymath", "numba.cpython.unicode", "scipy.linalg"} & sys.modules.keys()))
+"""
 
 
 @pytest.fixture
@@ -68,7 +73,7 @@ def call(sources):
     return answer, sorted(made)
 
 
-def call_apart(sources, **environment):
+def call_apart(sources, code=_CALL, **environment):
     """Return the same of a process of its own, and its complaints."""
     surroundings = {
         **os.environ,
@@ -77,7 +82,7 @@ def call_apart(sources, **environment):
         **environment,
     }
     done = subprocess.run(
-        [sys.executable, "-c", _CALL], cwd=sources, env=surroundings, capture_output=True, text=True
+        [sys.executable, "-c", code], cwd=sources, env=surroundings, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     answer, *made = done.stdout.split()
@@ -101,6 +106,12 @@ def test_code_is_kept_and_found_again(sources):
     assert call_apart(sources) == (6.0, KEPT, "")
     assert call_apart(sources) == (6.0, [], "")
     assert call(sources) == (6.0, [])
+
+
+def test_kept_code_runs_without_the_compiler(sources):
+    code = _CALL + _OF_THE_COMPILER
+    assert "numba.np.arraymath" in call_apart(sources, code)[1]
+    assert call_apart(sources, code) == (6.0, [], "")
 
 
 @pytest.mark.parametrize(

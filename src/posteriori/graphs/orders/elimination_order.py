@@ -160,7 +160,7 @@ def eliminate_all(
     most = int(min(most_bits * _UNITS, np.iinfo(np.int64).max // 2))
     while True:
         lists = _Lists(_zeros(n), _zeros(room), _zeros(room), _zeros(n), _zeros(n))
-        costs = _Costs(_zeros(n), _zeros(n), _zeros(n), _zeros(n))
+        costs = _Costs(_zeros(n), _zeros(n), _zeros(n), _zeros(n), _zeros(n))
         order, ends, later = _zeros(chosen.size), _zeros(chosen.size + 1), _zeros(room)
         done = run(
             _eliminate,
@@ -192,13 +192,15 @@ class _Lists(NamedTuple):
 
 
 class _Costs(NamedTuple):
-    """What it costs to eliminate each node of the group whose turn it is."""
+    """What it costs to eliminate each node, kept right as edges come and nodes go."""
 
-    #: Edges that this adds.
+    #: Neighbours that it has.
+    degree: IntArray
+    #: Edges that its elimination adds.
     fill: IntArray
     #: Of the table.
     weight: IntArray
-    #: 1 for nodes of the group; 2 where they are listed to be counted anew.
+    #: 1 for nodes of the group whose turn it is; 2 where they are listed because their costs may have changed.
     turn: IntArray
     listed: IntArray
 
@@ -224,7 +226,9 @@ def _eliminate(
     Returns 1; 0 when there is no room for new edges, −k at a table of k nodes that is too large.
     """
     used = _link_all(begin, neighbours, lists)
-    walks = step = 0
+    for v in range(len(weights)):
+        _count(v, v + 1, lists, weights, costs)
+    walks, step = len(weights), 0
     for group in range(len(bounds) - 1):
         first, last, n_listed = bounds[group], bounds[group + 1], 0
         for i in range(first, last):
@@ -235,12 +239,9 @@ def _eliminate(
             for i in range(n_listed):
                 v = costs.listed[i]
                 costs.turn[v] = 1
-                if not lists.gone[v]:
-                    walks += 1
-                    _count(v, walks, lists, weights, costs)
-                    if costs.fill[v] == 0:
-                        ready[n_ready] = v
-                        n_ready += 1
+                if not lists.gone[v] and costs.fill[v] == 0:
+                    ready[n_ready] = v
+                    n_ready += 1
             n_listed = 0
             if n_ready == 0:
                 last = _drop_gone(chosen, first, last, lists.gone)
@@ -264,9 +265,12 @@ def _eliminate(
                     for j in range(low, high):
                         walks += 1
                         n_listed = _mark_around(later[j], walks, lists, costs, n_listed)
-                        used = _join_with(later[j], walks, low, high, later, lists, used)
+                        around = later[low:high]
+                        used = _join_with(later[j], walks, around, weights, lists, costs, used)
                         if used < 0:
                             return 0
+                for j in range(low, high):
+                    _part_from(later[j], high - low, weights[v], costs)
     return 1
 
 
@@ -287,7 +291,7 @@ def _link_all(begin: IntArray, neighbours: IntArray, lists: _Lists) -> int:
 
 @kernel(plain=True, allocates=False)
 def _list_again(v: int, costs: _Costs, n_listed: int) -> int:
-    """List a node of the group to be counted anew; return how many are listed."""
+    """List a node of the group whose costs may change; return how many are listed."""
     if costs.turn[v] == 1:
         costs.turn[v] = 2
         costs.listed[n_listed] = v
@@ -297,29 +301,22 @@ def _list_again(v: int, costs: _Costs, n_listed: int) -> int:
 
 @kernel(plain=True, allocates=False)
 def _count(v: int, walk: int, lists: _Lists, weights: IntArray, costs: _Costs) -> None:
-    """Count the edges that are missing between the neighbours of v, and weigh its table."""
-    degree, weight, before, at = 0, weights[v], 0, lists.head[v]
+    """Count the neighbours of v and the edges that are missing between them, and weigh its table."""
+    degree, weight, at = 0, weights[v], lists.head[v]
     while at:
-        after = lists.following[at]
-        if lists.gone[lists.to[at]]:
-            if before:
-                lists.following[before] = after
-            else:
-                lists.head[v] = after
-        else:
-            lists.mark[lists.to[at]] = walk
-            degree += 1
-            weight += weights[lists.to[at]]
-            before = at
-        at = after
+        lists.mark[lists.to[at]] = walk
+        degree += 1
+        weight += weights[lists.to[at]]
+        at = lists.following[at]
     joined, at = 0, lists.head[v]
     while at and degree > 1:
         link = lists.head[lists.to[at]]
         while link:
-            if lists.mark[lists.to[link]] == walk and not lists.gone[lists.to[link]]:
+            if lists.mark[lists.to[link]] == walk:
                 joined += 1
             link = lists.following[link]
         at = lists.following[at]
+    costs.degree[v] = degree
     costs.fill[v] = (degree * (degree - 1) - joined) // 2
     costs.weight[v] = weight
 
@@ -368,25 +365,77 @@ def _take_out(v: int, count: int, later: IntArray, lists: _Lists) -> int:
 def _mark_around(u: int, walk: int, lists: _Lists, costs: _Costs, n_listed: int) -> int:
     """Mark a node and its neighbours, whose costs new edges may change; return how many are listed."""
     lists.mark[u] = walk
-    at = lists.head[u]
+    before, at = 0, lists.head[u]
     while at:
-        lists.mark[lists.to[at]] = walk
+        after = lists.following[at]
         if not lists.gone[lists.to[at]]:
+            lists.mark[lists.to[at]] = walk
             n_listed = _list_again(lists.to[at], costs, n_listed)
-        at = lists.following[at]
+            before = at
+        elif before:
+            lists.following[before] = after
+        else:
+            lists.head[u] = after
+        at = after
     return n_listed
 
 
 @kernel(plain=True, allocates=False)
 def _join_with(
-    u: int, walk: int, low: int, high: int, later: IntArray, lists: _Lists, used: int
+    u: int,
+    walk: int,
+    around: IntArray,
+    weights: IntArray,
+    lists: _Lists,
+    costs: _Costs,
+    used: int,
 ) -> int:
     """Join u with those of its new neighbours that are not marked; return the first free link, or −1."""
-    for j in range(low, high):
-        if lists.mark[later[j]] != walk:
-            if used == len(lists.to):
+    for other in around:
+        if lists.mark[other] != walk:
+            if used + 1 >= len(lists.to):
                 return -1
-            lists.to[used], lists.following[used] = later[j], lists.head[u]
-            lists.head[u] = used
-            used += 1
+            _weigh_edge(u, other, walk, weights, lists, costs)
+            _link(u, other, used, lists)
+            _link(other, u, used + 1, lists)
+            lists.mark[other] = walk
+            used += 2
     return used
+
+
+@kernel(plain=True, allocates=False)
+def _link(v: int, other: int, link: int, lists: _Lists) -> None:
+    """Put a node first among the neighbours of v."""
+    lists.to[link], lists.following[link], lists.head[v] = other, lists.head[v], link
+
+
+@kernel(plain=True, allocates=False)
+def _weigh_edge(
+    u: int, other: int, walk: int, weights: IntArray, lists: _Lists, costs: _Costs
+) -> None:
+    """Count a new edge between u, whose neighbours are marked, and a node next to the one that goes.
+
+    It joins two neighbours of all that are next to both; each end has a neighbour more, which misses an edge
+    to those of its neighbours that are not next to both. The one that goes is next to both.
+    """
+    common, at = 1, lists.head[other]
+    while at:
+        w = lists.to[at]
+        if lists.mark[w] == walk and not lists.gone[w]:
+            common += 1
+            costs.fill[w] -= 1
+        at = lists.following[at]
+    costs.fill[u] += costs.degree[u] - common
+    costs.fill[other] += costs.degree[other] - common
+    costs.degree[u] += 1
+    costs.degree[other] += 1
+    costs.weight[u] += weights[other]
+    costs.weight[other] += weights[u]
+
+
+@kernel(plain=True, allocates=False)
+def _part_from(u: int, joined: int, weight: int, costs: _Costs) -> None:
+    """Take a node that goes, and whose neighbours are all joined, so many, out of the costs of one of them."""
+    costs.fill[u] -= costs.degree[u] - joined
+    costs.degree[u] -= 1
+    costs.weight[u] -= weight

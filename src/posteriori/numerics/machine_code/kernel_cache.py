@@ -86,7 +86,7 @@ class KernelCache:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return the code for a signature; None, after telling the listeners, if it is to be compiled."""
-        context.refresh()
+        _ready_to_run(context)
         path = self._path(signature, context.codegen())
         kept = _read(path, context)
         if kept is None:
@@ -123,6 +123,18 @@ class KernelCache:
         types = [_describe_type(kind) for kind in signature]
         key = repr((self._made_of, types, codegen.magic_tuple()))
         return cache_folder() / f"{self._name}-{sha256(key.encode()).hexdigest()[:32]}.code"
+
+
+def _ready_to_run(context: Any) -> None:
+    """Make what code calls at run time known to the linker.
+
+    ``context.refresh`` does so too, and loads what only the compiler needs, which asks for it itself: longer
+    than many a command takes.
+    """
+    from numba.core.runtime import rtsys
+
+    start: Any = rtsys.initialize
+    start(context)
 
 
 def _read(path: Path, context: Any) -> Any:
