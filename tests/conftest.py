@@ -25,6 +25,7 @@ if sys.dont_write_bytecode:
 from tests.examples import pytest_runtest_call  # noqa: E402, F401
 from tests.seconds import (  # noqa: E402, F401
     pytest_addoption,
+    pytest_collection_finish,
     pytest_configure,
     pytest_runtest_makereport,
     pytest_sessionfinish,

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import networkx as nx
 import pytest
@@ -20,7 +21,7 @@ SRC = Path(__file__).parents[1] / "src"
 PACKAGE = SRC / "posteriori"
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
 #: Lines that may be imports within something: few files have any, and only these are searched.
-INDENTED = re.compile(r"^\s+(import|from) ", re.MULTILINE)
+INDENTED = re.compile(r"^[ \t]+(?:import|from) ", re.MULTILINE)
 #: Files in a folder beside its ``__init__``.
 MOST_FILES = 16
 
@@ -63,24 +64,51 @@ def source_of(module: str, name: str) -> str:
     return module if source is None or source == module else source_of(source, name)
 
 
-def imports_of(module: str) -> set[str]:
-    """Return the files of the package that a file imports, now or when it is used."""
-    found = set(stub_of(module).values())
+class Contents(NamedTuple):
+    """What is read of a file: the files of the package that it imports, and what it defines for others."""
+
+    imports: set[str]
+    public: list[str]
+
+
+@cache
+def contents_of(module: str) -> Contents:
+    """Return what a file imports, now or when it is used, and defines; it is parsed once."""
     text = FILES[module].read_text(encoding="utf-8")
     tree = ast.parse(text)
-    for node in run_time_nodes(tree) if INDENTED.search(text) else tree.body:
+    nodes = run_time_nodes(tree) if INDENTED.search(text) else tree.body
+    found = imported_names(nodes) | set(stub_of(module).values())
+    return Contents((found & FILES.keys()) - {module}, public_definitions(tree.body))
+
+
+def imported_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the files that import statements lead to."""
+    found: set[str] = set()
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found |= {source_of(str(node.module), alias.name) for alias in node.names}
-    return (found & FILES.keys()) - {module}
+    return found
+
+
+def public_definitions(body: list[ast.stmt]) -> list[str]:
+    """Return the classes and functions that a file defines and lists in ``__all__``."""
+    public: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            public = set(ast.literal_eval(node.value))
+    defined = [node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    return [name for name in dict.fromkeys(defined) if name in public]
 
 
 @cache
 def import_graph() -> nx.DiGraph:
     graph = nx.DiGraph()
     graph.add_nodes_from(FILES)
-    graph.add_edges_from((module, other) for module in FILES for other in imports_of(module))
+    graph.add_edges_from(
+        (module, other) for module in FILES for other in contents_of(module).imports
+    )
     return graph
 
 
@@ -105,6 +133,14 @@ def test_imports_are_read_as_they_run(tmp_path):
     assert names == ["a", "c", "e"]
 
 
+def test_only_files_that_import_within_something_are_searched():
+    assert not INDENTED.search(
+        '"""It leads\n\nfrom here to there."""\n\nimport a\n\nfrom b import c\n'
+    )
+    assert INDENTED.search("def f():\n    from a import b\n")
+    assert "posteriori.cli.demo" in contents_of("posteriori.cli").imports
+
+
 def test_names_of_lazy_rooms_lead_to_their_files():
     assert source_of("posteriori", "Normal") == "posteriori.distributions.numbers.normal"
     assert source_of("posteriori", "modeling") == "posteriori.modeling"
@@ -120,23 +156,12 @@ def test_no_two_modules_of_a_room_have_one_name():
     assert not [twins for twins in files.values() if len(twins) > 1]
 
 
-def public_definitions(module: str) -> list[str]:
-    """Return the classes and functions that a file defines and lists in ``__all__``."""
-    body = ast.parse(FILES[module].read_text(encoding="utf-8")).body
-    public: set[str] = set()
-    for node in body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            public = set(ast.literal_eval(node.value))
-    defined = [node.name for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
-    return [name for name in dict.fromkeys(defined) if name in public]
-
-
 @cache
 def homonyms() -> dict[str, list[str]]:
     """Return the names that several files of one room define, with these files."""
     found: dict[str, list[str]] = defaultdict(list)
     for module in FILES:
-        for name in public_definitions(module):
+        for name in contents_of(module).public:
             found[f"{module.split('.')[1]}.{name}"].append(module)
     return {name: modules for name, modules in found.items() if len(modules) > 1}
 

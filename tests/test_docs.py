@@ -137,6 +137,13 @@ def test_the_map_has_every_import_between_parts(package):
     assert set(read_house(package).imports) == {(a, b) for a, b in pairs if a != b}
 
 
+def test_imports_of_a_file_lead_to_parts_wherever_they_stand(tmp_path):
+    house = load(ROOT / "docs" / "_ext" / "house.py")
+    file = tmp_path / "file.py"
+    file.write_text("import p.a\n\n\ndef f():\n    from p import b\n", encoding="utf-8")
+    assert list(house.imported_parts(file, "p")) == ["a", "b"]
+
+
 def test_the_map_is_drawn():
     drawing = load(ROOT / "docs" / "_ext" / "house_drawing.py")
     found = read_house("posteriori.modeling")

@@ -9,7 +9,19 @@ from tools import rooms
 from tools.under_other_kernels import choose_kernels
 
 import posteriori
-from tests.seconds import Clock, seconds_of_rooms, seconds_of_tests, sum_up, too_long
+from tests.seconds import (
+    MOST,
+    ROUND,
+    Clock,
+    allowed,
+    most_here,
+    quickest_round,
+    seconds_of_rooms,
+    seconds_of_tests,
+    sum_up,
+    too_long,
+    work,
+)
 
 IMPORTS = {
     "cli": {"plots"},
@@ -115,7 +127,16 @@ def test_a_test_has_the_seconds_of_its_fixtures_and_processes():
 
 
 def test_tests_are_too_long_by_themselves_and_without_compiling():
-    assert too_long(REPORTS) == {"long": 4.0}
+    assert too_long(REPORTS, 3.0) == {"long": 4.0}
+    assert too_long(REPORTS, 4.0) == {}
+
+
+def test_a_machine_half_as_fast_is_allowed_twice_as_much():
+    once = quickest_round(work)
+    assert 1.6 < quickest_round(lambda: (work(), work())) / once < 2.4
+    assert allowed(2.0 * ROUND) == pytest.approx(2.0 * MOST)
+    assert allowed(0.5 * ROUND) == MOST
+    assert most_here() >= MOST
 
 
 def test_a_cache_is_cold_where_kernels_were_compiled():

@@ -16,6 +16,9 @@ __all__ = ["House", "imported_parts", "read_house", "read_layers"]
 
 ROOT = Path(__file__).parents[2]
 
+#: Lines that may be imports within something: few files have any, and only these are searched.
+_INDENTED = re.compile(r"^[ \t]+(?:import|from) ", re.MULTILINE)
+
 
 class House(NamedTuple):
     """The parts of a package.
@@ -66,7 +69,9 @@ def read_layers(package: str, root: Path = ROOT) -> list[list[str]]:
 
 def imported_parts(path: Path, package: str) -> Iterator[str]:
     """Yield the part of a package that each import statement of a file leads to."""
-    for node in _run_time_nodes(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    for node in _run_time_nodes(tree) if _INDENTED.search(text) else tree.body:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module == package:
