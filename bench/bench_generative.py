@@ -50,7 +50,7 @@ def discriminants() -> list[Comparison]:
     return [
         against(
             f"{covariance}, {estimate}",
-            GaussianDiscriminant(covariance, estimate=estimate),
+            GaussianDiscriminant(covariance, method=estimate),
             peer,
             X,
             y,
@@ -65,7 +65,7 @@ def naive_bayes() -> list[Comparison]:
     X, y = make_data(ROWS)
     ones, labels = make_data(ROWS, binary=True)
     return [
-        against("naive Bayes, normal, ml", NaiveBayes(estimate="ml"), GaussianNB(), X, y, 1e-4),
+        against("naive Bayes, normal, ml", NaiveBayes(method="ml"), GaussianNB(), X, y, 1e-4),
         against("naive Bayes, normal, bayes", NaiveBayes(), GaussianNB(), X, y, 5e-3),
         against(
             "naive Bayes, bernoulli", NaiveBayes("bernoulli"), BernoulliNB(), ones, labels, 1e-4

@@ -34,7 +34,7 @@ def ours(x: np.ndarray, steps: int, tol: float = 0.0) -> LatentClasses:
     return LatentClasses(
         CLASSES,
         "bernoulli",
-        estimate="ml",
+        method="ml",
         max_iter=steps,
         tol=tol,
         accelerated=False,

@@ -71,7 +71,7 @@ def posterior_against_fit() -> Comparison:
 def approximation_against_laplace(approximation: str, bar: float) -> Comparison:
     X, y = make_data(10_000, 20)
     laplace = BayesianLogisticRegression()
-    other = BayesianLogisticRegression(approximation=approximation)
+    other = BayesianLogisticRegression(method=approximation)
     np.testing.assert_allclose(
         other.fit(X, y).predict_proba(X), laplace.fit(X, y).predict_proba(X), atol=5e-3
     )
@@ -85,7 +85,7 @@ def growth() -> None:
         X, y = make_data(rows, 20)
         print(f"  {rows:>8} rows", end="")
         for name in ("laplace", "ep"):
-            model = BayesianLogisticRegression(approximation=name)
+            model = BayesianLogisticRegression(method=name)
             start = time.perf_counter()
             model.fit(X, y)
             spent = time.perf_counter() - start

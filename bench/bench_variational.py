@@ -33,7 +33,7 @@ class Sweeps:
     """Ours: plain sweeps of a model, from given beliefs about one variable."""
 
     def __init__(self, model: Model, **given):
-        (block,) = model.plan(restarts=1, **given).blocks
+        (block,) = model.plan(n_init=1, **given).blocks
         self.problem = block.approximation.problem(Axis("restart", 1))
         start(block.approximation, self.problem, RNG)
 

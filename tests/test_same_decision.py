@@ -341,7 +341,7 @@ ESTIMATORS = {
     ),
     "covariance of classes": Decision(
         (TABLE,),
-        lambda x: refuses(lambda: GaussianDiscriminant(estimate="ml").fit(x, TARGETS > 0)),
+        lambda x: refuses(lambda: GaussianDiscriminant(method="ml").fit(x, TARGETS > 0)),
         True,
     ),
 }

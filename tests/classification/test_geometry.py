@@ -34,7 +34,7 @@ def test_distance_projection_and_offset_of_a_hyperplane():
 @pytest.mark.topic("004/7.5")
 def test_the_boundary_of_apples_and_peaches():
     X, y = exact_rows([APPLE, PEACH], COV, [140, 60])
-    line = GaussianDiscriminant(estimate="ml").fit(X, y).boundary(1, 0)
+    line = GaussianDiscriminant(method="ml").fit(X, y).boundary(1, 0)
     np.testing.assert_allclose(line.weights, [-1.2, -4.6], rtol=1e-10)
     assert line.bias == pytest.approx(10.51729786, abs=5e-8)
     x1 = np.linspace(0, 3, 5)
@@ -47,7 +47,7 @@ def test_the_boundary_of_apples_and_peaches():
 def test_the_value_of_a_boundary_is_the_log_odds(covariance):
     X, y = some_rows(90)
     names = np.array(["a", "b", "c"])[y]
-    model = GaussianDiscriminant(covariance, estimate="ml").fit(X, names)
+    model = GaussianDiscriminant(covariance, method="ml").fit(X, names)
     p = model.predict_log_proba(X)
     np.testing.assert_allclose(
         model.boundary("a", "c").value(X), p[:, 2] - p[:, 0], rtol=1e-9, atol=1e-9
@@ -82,7 +82,7 @@ def test_kinds_of_conics(matrix, weights, bias, kind):
 def test_the_conic_between_two_gaussians(spread, kind):
     first, _ = exact_rows([[0.0, 0.0]], np.diag(np.square(spread)), [20])
     second, _ = exact_rows([[0.5, 0.0]], 4.0 * np.eye(2), [20])
-    model = GaussianDiscriminant("full", estimate="ml")
+    model = GaussianDiscriminant("full", method="ml")
     model.fit(np.concatenate([first, second]), np.repeat([0, 1], 20))
     assert model.boundary(0, 1).kind == kind
 
@@ -141,7 +141,7 @@ def test_contours_lie_on_the_boundary_and_close():
 def test_wrong_questions_are_refused():
     X, y = some_rows()
     with pytest.raises(ValueError, match="7 is none of the classes"):
-        GaussianDiscriminant(estimate="ml").fit(X, y).boundary(0, 7)
+        GaussianDiscriminant(method="ml").fit(X, y).boundary(0, 7)
     with pytest.raises(ValueError, match="points of 3 numbers, got"):
         GaussianDiscriminant("diagonal").fit(X, y).boundary(0, 1).value([[0.0, 1.0]])
     with pytest.raises(ValueError, match="weights must not all be 0"):

@@ -55,7 +55,7 @@ def test_mean_and_covariance_are_unbiased():
 def test_simulation_reports_progress_and_survives_interruption():
     seen = []
     bias_variance(
-        np.mean, lambda rng: rng.normal(size=3), 0.0, 5, rng=0, progress=lambda *a: seen.append(a)
+        np.mean, lambda rng: rng.normal(size=3), 0.0, 5, rng=0, callback=lambda *a: seen.append(a)
     )
     assert seen == [(i, 5) for i in range(1, 6)]
 
@@ -65,7 +65,7 @@ def test_simulation_reports_progress_and_survives_interruption():
 
     with pytest.warns(ConvergenceWarning, match="stopped after 10 of 1000"):
         short = bias_variance(
-            np.mean, lambda rng: rng.normal(size=3), 0.0, 1000, rng=0, progress=stop
+            np.mean, lambda rng: rng.normal(size=3), 0.0, 1000, rng=0, callback=stop
         )
     assert short.n_repeats == 10
     again = [bias_variance(np.mean, lambda rng: rng.normal(size=3), 0.0, 20, rng=7) for _ in "ab"]

@@ -362,7 +362,7 @@ def test_what_the_parameters_rule_out_is_not_offered():
     flat = BayesianLinearRegressor(0.0).fit(x, y)
     assert not c.offers(flat, c.HasEvidence)
     x, y = rows_of("labels")
-    plugged = GaussianDiscriminant(estimate="ml").fit(x, y)
+    plugged = GaussianDiscriminant(method="ml").fit(x, y)
     assert not c.offers(plugged, c.HasEvidence)
     assert not c.offers(plugged, c.ScalesPrior)
 

@@ -68,7 +68,7 @@ def test_weighed_intervals_are_those_of_the_posterior():
     """One weight without intercept, by a fine grid."""
     x = np.array([0.5, 1.0, 1.5, 2.0, -1.0, 3.0])
     y = np.array([1, 1, 0, 1, 0, 1])
-    model = BayesianLogisticRegression(1.0, fit_intercept=False, approximation="polya-gamma").fit(
+    model = BayesianLogisticRegression(1.0, fit_intercept=False, method="polya-gamma").fit(
         x[:, None], y
     )
     found = model.parameter_intervals(0.9, draws=20_000, rng=0)

@@ -142,7 +142,7 @@ class TestLimits:
             KERNEL,
             likelihood="student-t",
             likelihood_parameters={"scale": 0.3, "dof": 1e9},
-            approximation=approximation,
+            method=approximation,
             hyperparameters="fixed",
             mean="zero",
         ).fit(X, y)
@@ -184,13 +184,13 @@ class TestEstimator:
         X, y = rows[0], rows[1][name]
         kernel = 1.0 * RBF(1.0)
         start = GaussianProcessRegressor(
-            kernel, likelihood=name, hyperparameters="fixed", approximation="laplace"
+            kernel, likelihood=name, hyperparameters="fixed", method="laplace"
         ).fit(X, y)
         learned = GaussianProcessRegressor(
             kernel,
             likelihood=name,
             hyperparameters="type-II",
-            approximation="laplace",
+            method="laplace",
             fixed=["RBF.scale"],
         ).fit(X, y)
         assert start.log_evidence_.kind == "laplace"
@@ -203,7 +203,7 @@ class TestEstimator:
             kernel,
             likelihood=name,
             hyperparameters="type-II",
-            approximation="laplace",
+            method="laplace",
             fixed=[*start.likelihood_parameters_, "RBF.scale"],
         ).fit(X, y)
         for key, value in start.likelihood_parameters_.items():
@@ -254,7 +254,7 @@ def test_parameters_are_integrated(rows):
     X, y = rows[0][:12], rows[1]["negative binomial"][:12]
     options = {
         "likelihood": "negative binomial",
-        "approximation": "laplace",
+        "method": "laplace",
         "fixed": ["RBF.scale"],
     }
     model = GaussianProcessRegressor(1.0 * RBF(1.0), hyperparameters="integrated", **options).fit(
@@ -337,10 +337,10 @@ class TestRefusals:
 
     def test_sites_need_log_concave_targets(self):
         with pytest.raises(ValueError, match="log-concave"):
-            fixed("student-t", approximation="ep").fit(POINTS, [0.0, 1.0, 0.5])
+            fixed("student-t", method="ep").fit(POINTS, [0.0, 1.0, 0.5])
 
     @pytest.mark.parametrize(
-        ("name", "value"), [("approximation", "ep"), ("likelihood_parameters", {"count": 1.0})]
+        ("name", "value"), [("method", "ep"), ("likelihood_parameters", {"count": 1.0})]
     )
     def test_normal_targets_have_no_such_options(self, name, value):
         with pytest.raises(ValueError, match=f"{name} is of other likelihoods"):

@@ -24,7 +24,7 @@ def rows():
 @every_check(
     [
         GaussianProcessClassifier(1.0 * RBF(2.0), **FIXED),
-        GaussianProcessClassifier(1.0 * RBF(2.0), link="probit", approximation="ep", **FIXED),
+        GaussianProcessClassifier(1.0 * RBF(2.0), link="probit", method="ep", **FIXED),
         GaussianProcessClassifier(1.0 * RBF(2.0)),
     ]
 )
@@ -46,7 +46,7 @@ class TestAnswers:
     @pytest.mark.parametrize("approximation", ["laplace", "ep", "variational"])
     def test_kinds_and_probabilities(self, rows, approximation):
         X, y = rows
-        model = GaussianProcessClassifier(KERNEL, approximation=approximation, **FIXED).fit(X, y)
+        model = GaussianProcessClassifier(KERNEL, method=approximation, **FIXED).fit(X, y)
         kind = {"laplace": "laplace", "ep": "ep", "variational": "bound"}[approximation]
         assert model.log_evidence_.kind == kind
         p = model.predict_proba(X)
@@ -139,7 +139,7 @@ class TestWhatIsKnown:
 
     def test_rows_left_out_are_those_of_a_fit_without_them(self, rows):
         X, y = rows
-        options = {"mean": "zero", "approximation": "ep", **FIXED}
+        options = {"mean": "zero", "method": "ep", **FIXED}
         model = GaussianProcessClassifier(KERNEL, **options).fit(X, y)
         found = model.leave_one_out_log_density(X, y)
         for n in (0, 11):
@@ -196,7 +196,7 @@ def test_probabilities_are_calibrated():
         X = rng.uniform(-3.0, 3.0, size=(120, 1))
         f = np.linalg.cholesky(KERNEL(X) + 1e-10 * np.eye(120)) @ rng.standard_normal(120)
         y = rng.random(120) < 1.0 / (1.0 + np.exp(-f))
-        model = GaussianProcessClassifier(KERNEL, mean="zero", approximation="ep", **FIXED)
+        model = GaussianProcessClassifier(KERNEL, mean="zero", method="ep", **FIXED)
         p = model.fit(X[:80], y[:80]).predict_proba(X[80:])[:, 1]
         # a proper score against its own expectation
         sure = np.where(p > 0.5, p, 1.0 - p)

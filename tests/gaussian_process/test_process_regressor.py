@@ -130,7 +130,7 @@ def test_parameters_of_highest_evidence():
     assert float(value) > float(log_evidence(KERNEL, X, y, gradient=False))
     kept = _chosen(KERNEL, mean="zero", fixed=["White.variance"]).fit(X, y)
     assert kept.kernel_.members[1].variance == pytest.approx(0.2, rel=1e-14)
-    several = _chosen(KERNEL, mean="zero", restarts=3, random_state=0).fit(X, y)
+    several = _chosen(KERNEL, mean="zero", n_init=4, random_state=0).fit(X, y)
     assert float(several.log_evidence_) >= float(gp.log_evidence_) - 1e-4
 
 

@@ -242,9 +242,9 @@ def test_an_ascent_that_begins_at_the_top_has_converged(kind):
     """Clusters that lie apart are found by a step of EM: from there rounding hides what a search gains."""
     for seed in range(20):
         x = blobs(60, k=2, seed=seed, spread=15.0)
-        found = GaussianMixture(
-            2, covariance=kind, solver="lbfgs", tol=1e-12, random_state=0
-        ).fit(x)  # warnings are errors
+        found = GaussianMixture(2, covariance=kind, solver="lbfgs", tol=1e-12, random_state=0).fit(
+            x
+        )  # warnings are errors
         assert found.converged_
 
 

@@ -9,7 +9,7 @@ from tests.scikit_learn_checks import every_check
 ESTIMATORS = [
     LatentClasses(2, n_init=2),
     LatentClasses(2),
-    LatentClasses(2, estimate="ml"),
+    LatentClasses(2, method="ml"),
     MixtureOf(Normal, 2, n_init=2),
     MixtureOf(Normal, 2, prior=NormalInverseGamma(0.0, 0.1, 1.5, 1.0)),
     MixtureOf(Laplace, 2, n_init=2),

@@ -253,7 +253,7 @@ def test_steps_are_those_of_plain_em(gaps):
     likelihood, weights, mu = plain_em(x, shares, 3)
     order = np.argsort(-weights)
     for model in (
-        LatentClasses(2, "bernoulli", estimate="ml", **options),
+        LatentClasses(2, "bernoulli", method="ml", **options),
         MixtureOf(Bernoulli, 2, **options),
     ):
         with pytest.warns(ConvergenceWarning, match="raise max_iter"):
@@ -288,7 +288,7 @@ def test_separated_prototypes_are_recovered_in_many_columns():
 def test_trace_never_falls(estimate):
     for seed in range(4):
         x = mixed_table(80, seed)
-        model = LatentClasses(3, MIXED, estimate=estimate, n_init=3, random_state=seed).fit(x)
+        model = LatentClasses(3, MIXED, method=estimate, n_init=3, random_state=seed).fit(x)
         assert model.converged_
         assert len(model.trace_) == model.n_iter_ + 1
         assert np.diff(model.trace_).min() >= -1e-10 * abs(model.trace_).max()
@@ -296,7 +296,7 @@ def test_trace_never_falls(estimate):
 
 def test_the_objective_of_estimates_is_their_likelihood_but_for_a_millionth_of_a_row():
     x = mixed_table(80)
-    model = LatentClasses(2, MIXED, estimate="ml", random_state=0).fit(x)
+    model = LatentClasses(2, MIXED, method="ml", random_state=0).fit(x)
     assert model.log_likelihood_ == pytest.approx(model.log_likelihood(x), rel=1e-10)
     assert model.trace_[-1] == pytest.approx(model.log_likelihood_, abs=1e-4)
 
@@ -305,7 +305,7 @@ def test_the_objective_of_estimates_is_their_likelihood_but_for_a_millionth_of_a
 
 CASES = [
     (LatentClasses(3, MIXED, n_init=3), mixed_table(60)),
-    (LatentClasses(3, MIXED, n_init=3, estimate="ml"), mixed_table(60)),
+    (LatentClasses(3, MIXED, n_init=3, method="ml"), mixed_table(60)),
     (MixtureOf(Poisson, 2, n_init=3, prior=Gamma(1.0, rate=0.2)), mixed_table(60)[:, [2]]),
     (MixtureOf(Normal, 2, n_init=3), mixed_table(60)[:, [0]]),
 ]
@@ -361,7 +361,7 @@ def test_units_of_normal_columns_do_not_matter():
 def test_rows_with_gaps_have_the_marginals_of_what_is_seen():
     """p(x) = Σ_z p(x | z) p(z), and an entry that is missing is summed over."""
     x = mixed_table(50, gaps=0.0)[:, 1:]
-    model = LatentClasses(2, MIXED[1:], estimate="ml", random_state=0).fit(x)
+    model = LatentClasses(2, MIXED[1:], method="ml", random_state=0).fit(x)
     row = np.array([[1.0, 2.0, np.nan]])
     filled = np.repeat(row, 3, axis=0)
     filled[:, 2] = np.arange(3)
@@ -429,9 +429,7 @@ def test_partitions_of_a_family_bound_its_evidence():
     assert exact - 1.5 < model.log_evidence_.value <= exact
 
 
-@pytest.mark.parametrize(
-    "model", [MixtureOf(Poisson, 2), LatentClasses(2, "poisson", estimate="ml")]
-)
+@pytest.mark.parametrize("model", [MixtureOf(Poisson, 2), LatentClasses(2, "poisson", method="ml")])
 def test_estimates_have_no_partitions(model):
     with pytest.raises(ValueError, match="only with"):
         model.enumerate_partitions([[0.0], [1.0]])
@@ -452,7 +450,7 @@ def test_moves_lead_out_of_poor_starts():
 def test_moves_lead_likelihoods_out_of_poor_starts():
     """Five Poisson groups: where two share a component and another has two, ascents alone stay."""
     x = np.random.default_rng(0).poisson(np.repeat([1.0, 8.0, 25.0, 60.0, 120.0], 40))[:, None]
-    for estimator in (MixtureOf(Poisson, 5), LatentClasses(5, "poisson", estimate="ml")):
+    for estimator in (MixtureOf(Poisson, 5), LatentClasses(5, "poisson", method="ml")):
         estimator.set_params(n_init=1, random_state=0)
         plain = estimator.set_params(moves=False).fit(x).log_likelihood_
         moved = estimator.set_params(moves=True).fit(x)
@@ -462,7 +460,7 @@ def test_moves_lead_likelihoods_out_of_poor_starts():
 
 
 @pytest.mark.parametrize(
-    "estimator", [MixtureOf(Normal, 3), MixtureOf(MvNormal, 3), LatentClasses(3, estimate="ml")]
+    "estimator", [MixtureOf(Normal, 3), MixtureOf(MvNormal, 3), LatentClasses(3, method="ml")]
 )
 def test_moves_do_not_lead_onto_single_rows(estimator):
     """Two equal rows would give any likelihood: where an ascent alone has rows enough, moves keep that."""

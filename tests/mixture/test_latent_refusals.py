@@ -33,22 +33,22 @@ COUNTS = np.array([[0.0, 3.0], [1.0, 2.0], [9.0, 4.0], [8.0, 4.0], [10.0, 1.0]])
         (LatentClasses(2), [[0.0], [np.inf]], "inf"),
         (LatentClasses(0), COUNTS, "n_components must be a whole number >= 1"),
         (LatentClasses(2, tol=-1.0), COUNTS, "tol must"),
-        (LatentClasses(2, estimate="map"), COUNTS, "estimate must be"),
+        (LatentClasses(2, method="map"), COUNTS, "method must be"),
         (LatentClasses(2, weight_concentration_prior=0.0), COUNTS, "weight_concentration_prior"),
         (
-            LatentClasses(2, estimate="ml", priors={"normal": NormalInverseGamma(0, 1, 1, 1)}),
+            LatentClasses(2, method="ml", priors={"normal": NormalInverseGamma(0, 1, 1, 1)}),
             COUNTS,
             "priors are for",
         ),
         (
-            LatentClasses(2, estimate="ml"),
+            LatentClasses(2, method="ml"),
             [[1.0, 3.0]] * 2 + [[1.0, 4.0]],
             "column 0 of X is constant",
         ),
         (MixtureOf(Normal, 2), [[1.0, 3.0], [1.0, 5.0], [1.0, 4.0]], "column 0 of X is constant"),
         (MixtureOf(Uniform, 2), [[1.0], [1.0]], "fewer than the 2 components"),
         (
-            LatentClasses(3, "poisson", estimate="ml"),
+            LatentClasses(3, "poisson", method="ml"),
             [[1.0], [2.0], [2.0]],
             "hold 2 distinct ones, fewer than the 3",
         ),
@@ -143,8 +143,8 @@ def test_constant_columns_of_counts_say_nothing():
     useful = rng.poisson(np.where(rng.random(50) < 0.5, 1.0, 9.0))[:, None] * 1.0
     x = np.hstack([useful, np.zeros((50, 1)), np.ones((50, 1))])
     kinds = ["poisson", "poisson", "bernoulli"]
-    with_them = LatentClasses(2, kinds, estimate="ml", random_state=0).fit(x)
-    alone = LatentClasses(2, "poisson", estimate="ml", random_state=0).fit(useful)
+    with_them = LatentClasses(2, kinds, method="ml", random_state=0).fit(x)
+    alone = LatentClasses(2, "poisson", method="ml", random_state=0).fit(useful)
     assert with_them.log_likelihood_ == pytest.approx(alone.log_likelihood_, abs=1e-6)
     np.testing.assert_allclose(with_them.weights_, alone.weights_, atol=1e-4)
     with pytest.raises(ValueError, match="row 1 of X has probability 0 in every component"):
@@ -171,14 +171,14 @@ def test_columns_far_from_0_and_of_any_size():
     z = rng.random(80) < 0.3
     x = np.column_stack([1e9 + rng.normal(6.0 * z), 1e-9 * rng.normal(6.0 * z)])
     for estimate in ("bayes", "ml"):
-        model = LatentClasses(2, estimate=estimate, random_state=0).fit(x)
+        model = LatentClasses(2, method=estimate, random_state=0).fit(x)
         assert (model.predict(x) == z).mean() > 0.95
 
 
 def test_another_fit_leaves_nothing_of_the_first():
     model = LatentClasses(2, "poisson", random_state=0).fit(COUNTS)
     assert not hasattr(model, "log_likelihood_")
-    model.set_params(estimate="ml").fit(COUNTS)
+    model.set_params(method="ml").fit(COUNTS)
     for name in ("log_evidence_", "posterior_", "symmetry_gain_"):
         assert not hasattr(model, name)
     other = MixtureOf(Poisson, 2, random_state=0).fit(COUNTS)

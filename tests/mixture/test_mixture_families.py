@@ -190,7 +190,7 @@ def test_columns_of_one_family_are_latent_classes():
     assert one.log_evidence_.value == pytest.approx(other.log_evidence_.value, rel=1e-9)
     np.testing.assert_allclose(one.score_samples(counts), other.score_samples(counts), rtol=1e-6)
     one = MixtureOf(Poisson, 2, **common).fit(counts)
-    other = LatentClasses(2, "poisson", estimate="ml", **common).fit(counts)
+    other = LatentClasses(2, "poisson", method="ml", **common).fit(counts)
     assert one.log_likelihood_ == pytest.approx(other.log_likelihood_, rel=1e-9)
     assert one.n_parameters_ == other.n_parameters_ == 5
 

@@ -157,7 +157,7 @@ def test_all_kinds_of_columns_are_drawn(kinds):
 
 def test_estimates_have_no_posterior_to_check():
     assert not hasattr(GaussianMixture(2), "reliability")
-    model = LatentClasses(2, estimate="ml", n_init=2, random_state=0).fit(overlapping())
+    model = LatentClasses(2, method="ml", n_init=2, random_state=0).fit(overlapping())
     assert model.cautions == ()
     with pytest.raises(TypeError, match="has estimates with these parameters"):
         model.reliability()

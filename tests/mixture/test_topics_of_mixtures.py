@@ -221,7 +221,7 @@ def test_gradients_reach_what_em_reaches():
 def test_classes_that_nobody_names_are_found_as_if_they_had_been():
     x, labels = groups([120, 80], [[0, 0], [6, 2]])
     hidden = GaussianMixture(2, random_state=0).fit(x)
-    told = GaussianDiscriminant("full", estimate="ml").fit(x, labels)
+    told = GaussianDiscriminant("full", method="ml").fit(x, labels)
     # the same joint density: with labels seen, each class has the estimates of its rows
     np.testing.assert_allclose(hidden.weights_, [0.6, 0.4], atol=0.01)
     np.testing.assert_allclose(hidden.means_, told.means_, atol=0.1)

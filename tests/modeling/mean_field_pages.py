@@ -25,7 +25,7 @@ def close(actual: Any, expected: Any, tol: float = 1e-7) -> None:
 
 def settle(page: Names, bound: float, **data: Any) -> Any:
     """Ascend to the end, and compare the bound; that of the page lies at most 1e-4 nats lower."""
-    post = page["m"].infer(data, tol=1e-15, algorithm="vmp")
+    post = page["m"].infer(data, tol=1e-15, method="vmp")
     assert post.log_evidence.kind == "bound"
     close(float(post.log_evidence), bound, 1e-9)
     assert -1e-9 < float(post.log_evidence) - float(page["post"].log_evidence) < 1e-4
@@ -221,7 +221,7 @@ def check_change_point(page: Names) -> None:
         bound = logsumexp(each) - divergence
         shape = 1 + np.array([q @ before, q @ (total - before)])
         rate = 1 + np.array([q @ t, q @ (n - t)])
-    apart = page["m"].infer(counts=counts, algorithm="vmp", tol=1e-15)
+    apart = page["m"].infer(counts=counts, method="vmp", tol=1e-15)
     assert apart.log_evidence.kind == page["apart"].log_evidence.kind == "bound"
     close(float(apart.log_evidence), float(bound), 1e-9)
     assert -1e-9 < float(apart.log_evidence) - float(page["apart"].log_evidence) < 1e-4

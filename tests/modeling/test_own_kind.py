@@ -102,8 +102,8 @@ def test_without_the_kind_others_find_the_same(kinds):
     m = counts_model()
     own = m.infer(k=COUNTS)
     KINDS.pop(0)
-    for algorithm in ("quadrature", "vmp"):
-        other = m.infer(k=COUNTS, algorithm=algorithm)
+    for method in ("quadrature", "vmp"):
+        other = m.infer(k=COUNTS, method=method)
         assert float(other.log_evidence) == pytest.approx(float(own.log_evidence), abs=1e-4)
         assert float(other.rate.mean) == pytest.approx(float(own.rate.mean), rel=1e-3)
 

@@ -38,7 +38,7 @@ def lines(ax):
 @pytest.mark.parametrize("covariance", ["shared", "full"])
 def test_the_line_is_where_two_classes_are_equally_probable(ax, covariance):
     X, y = rows()
-    model = GaussianDiscriminant(covariance, estimate="ml").fit(X, y)
+    model = GaussianDiscriminant(covariance, method="ml").fit(X, y)
     assert plot_boundary(model, X, y, ax=ax) is ax
     points, width = lines(ax)[0]
     assert width > 1
@@ -85,7 +85,7 @@ def test_colour_is_stronger_where_the_class_is_surer(ax):
 
 def test_the_reject_region_is_hatched_where_no_class_is_sure(ax):
     X, y = rows()
-    model = GaussianDiscriminant(estimate="ml").fit(X, y)
+    model = GaussianDiscriminant(method="ml").fit(X, y)
     plot_boundary(model, X, y, ax=ax, reject_loss=0.2)
     (area,) = [c for c in ax.collections if getattr(c, "filled", False)]
     edge = np.concatenate(area.allsegs[0])

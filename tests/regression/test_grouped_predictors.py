@@ -233,8 +233,8 @@ def test_what_groups_cannot_do_is_said():
     X, y = crossed(CLASSES[0])
     with pytest.raises(ValueError, match="3 classes"):
         ProbitRegression(groups=[2]).fit(X, np.arange(len(y)) % 3)
-    with pytest.raises(ValueError, match="approximation='laplace'"):
-        BayesianLogisticRegression(approximation="ep", groups=[2]).fit(X, y)
+    with pytest.raises(ValueError, match="method='laplace'"):
+        BayesianLogisticRegression(method="ep", groups=[2]).fit(X, y)
 
 
 def test_curves_beside_the_mode_that_do_not_move_have_no_slope():

@@ -58,7 +58,7 @@ def test_evidences_of_labels_and_of_rows_are_different_groups():
 def test_held_out_probabilities_are_minus_the_log_loss_of_folds():
     x, y = rows(classes=3)
     names = np.array(["low", "middle", "top"])[y]
-    model = NaiveBayes(estimate="ml").fit(x, names)
+    model = NaiveBayes(method="ml").fit(x, names)
     held = held_out_density(model, x, names, seed=1)
     loss = 0.0
     for train, test in StratifiedKFold(5, shuffle=True, random_state=1).split(x, names):

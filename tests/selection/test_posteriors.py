@@ -123,7 +123,7 @@ def mixture(x, classes):
     m.mu = Normal(0, variance=25).iid(classes)
     m.z = Categorical(m.p).iid("n")
     m.x = Normal(m.mu[m.z], variance=1)
-    return m.infer(x=x, algorithm="vmp")  # of 13 rows all states would be summed over
+    return m.infer(x=x, method="vmp")  # of 13 rows all states would be summed over
 
 
 def test_a_mixture_is_left_out_as_its_refits_say():

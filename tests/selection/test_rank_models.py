@@ -212,7 +212,7 @@ def test_ctrl_c_returns_what_is_done():
         seen.append((done, total))
         raise KeyboardInterrupt
 
-    table = rank_models({"a": polynomial(1), "b": polynomial(2)}, x, y, progress=stop)
+    table = rank_models({"a": polynomial(1), "b": polynomial(2)}, x, y, callback=stop)
     assert seen == [(1, 2)]
     assert [row.name for row in table] == ["a"]
     assert "stopped after 1 of 2 models" in table.notes

@@ -27,7 +27,7 @@ NEIGHBOURS = (
     [
         FactorialHiddenMarkovModel(n_init=1, tol=1e-2, random_state=0),
         FactorialHiddenMarkovModel(random_state=0),
-        FactorialHiddenMarkovModel((3, 3), inference="variational", n_init=2, random_state=0),
+        FactorialHiddenMarkovModel((3, 3), method="variational", n_init=2, random_state=0),
     ],
     lambda estimator: {
         "check_methods_subset_invariance": NEIGHBOURS,
@@ -122,7 +122,7 @@ def test_beyond_the_limit_a_bound_is_learned():
 @pytest.mark.topic("003/H.15")
 def test_a_forced_bound_is_below_the_exact_likelihood():
     x, on = switches()
-    model = FactorialHiddenMarkovModel((2, 2), inference="variational", random_state=0).fit(x)
+    model = FactorialHiddenMarkovModel((2, 2), method="variational", random_state=0).fit(x)
     chain = plain_chain(model, x)
     exact = float(forward_backward(*chain).log_evidence)
     assert model.log_likelihood_ <= exact + 1e-6
@@ -218,8 +218,8 @@ def test_samples_have_the_moments_of_the_model(fitted):
         ({"n_states": ()}, "n_states must be a tuple"),
         ({"n_states": (2, 0)}, "n_states must be a tuple"),
         ({"n_states": (2, 2.5)}, "n_states must be a tuple"),
-        ({"inference": "gibbs"}, "inference must be one of"),
-        ({"n_states": (2,) * 21, "inference": "exact"}, "take inference='variational'"),
+        ({"method": "gibbs"}, "method must be one of"),
+        ({"n_states": (2,) * 21, "method": "exact"}, "take method='variational'"),
         ({"n_states": (40, 2)}, "asks for 40 states of a chain, X has n_samples=30"),
     ],
 )

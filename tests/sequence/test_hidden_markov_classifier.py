@@ -152,8 +152,8 @@ def test_a_symbol_that_one_class_never_emits_excludes_it():
 REFUSED = {
     "one label for all": ({}, ["a"], "a label for each of the 16 sequences"),
     "one class": ({}, ["a"] * 16, "got 1 class"),
-    "training": ({"training": "both"}, None, "training must be"),
-    "family": ({"training": "discriminative", "emission": "student-t"}, None, "takes emission"),
+    "training": ({"method": "both"}, None, "method must be"),
+    "family": ({"method": "discriminative", "emission": "student-t"}, None, "takes emission"),
 }
 
 

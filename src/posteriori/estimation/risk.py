@@ -60,7 +60,7 @@ def bias_variance(
     n_repeats: int = 1000,
     *,
     rng: Seed = None,
-    progress: Callable[[int, int], None] | None = None,
+    callback: Callable[[int, int], None] | None = None,
 ) -> BiasVariance:
     """Simulate data again and again and see how the estimates scatter about the truth.
 
@@ -76,8 +76,8 @@ def bias_variance(
         Number of data sets, at least 2.
     rng : Generator, int or None
         Source of randomness; the same seed gives the same answer.
-    progress : callable, optional
-        Called as ``progress(done, n_repeats)`` after every data set.
+    callback : callable, optional
+        Called as ``callback(done, n_repeats)`` after every data set.
 
     Notes
     -----
@@ -102,8 +102,8 @@ def bias_variance(
                     f"the estimator returned shape {estimate.shape}, the truth has {target.shape}"
                 )
             estimates.append(estimate)
-            if progress is not None:
-                progress(done, n_repeats)
+            if callback is not None:
+                callback(done, n_repeats)
     except KeyboardInterrupt:
         if len(estimates) < 2:
             raise

@@ -249,7 +249,7 @@ def _search(
         model,
         bounds=bounds,
         fixed=options.fixed,
-        restarts=int(options.restarts),
+        n_init=int(options.n_init),
         rng=options.seed,
         callback=options.callback,
         tol=0.0 if options.rows is None else SEARCH_TOL,

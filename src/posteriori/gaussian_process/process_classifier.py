@@ -24,7 +24,6 @@ from posteriori.estimators.parameters import (
     AT_LEAST_ONE,
     POSITIVE,
     WHOLE,
-    Constraint,
     one_of,
     or_none,
 )
@@ -97,7 +96,7 @@ class GaussianProcessClassifier(ApproximatePosterior, LabelledLearner, ClassProb
         the data. Of more than two classes every contrast has it.
     link : {"logistic", "probit"}
         How the function becomes a probability; "probit" is for two classes.
-    approximation : {"laplace", "ep", "variational"}
+    method : {"laplace", "ep", "variational"}
         Of the posterior. Laplace's method is the fastest; expectation propagation is nearly exact; the
         variational belief has the highest lower bound of the evidence.
     hyperparameters : {"type-II", "fixed", "integrated"}
@@ -109,8 +108,8 @@ class GaussianProcessClassifier(ApproximatePosterior, LabelledLearner, ClassProb
         N(0, 2²), are integrated out.
     fixed : sequence of str
         Names of kernel parameters that are not learned, such as "Constant.value".
-    restarts : int
-        Further searches from random kernels.
+    n_init : int
+        Starts of the search, of which all but the first are at random.
     search_rows : int or None
         Rows of all classes, over the number of functions, whose evidence the search for the kernel is
         after; None is all. The function and the evidence are of all rows.
@@ -121,7 +120,7 @@ class GaussianProcessClassifier(ApproximatePosterior, LabelledLearner, ClassProb
     max_iter : int
         Most steps of it.
     random_state : int, Generator or None
-        For restarts.
+        Of the starts after the first.
     callback : callable, optional
         Is told the number of an evaluation and the highest evidence so far; True ends the search.
 
@@ -153,10 +152,10 @@ class GaussianProcessClassifier(ApproximatePosterior, LabelledLearner, ClassProb
 
     _constraints = {
         "link": one_of("logistic", "probit"),
-        "approximation": one_of("laplace", "ep", "variational"),
+        "method": one_of("laplace", "ep", "variational"),
         "hyperparameters": one_of("type-II", "fixed", "integrated"),
         "mean": one_of("constant", "zero", "linear"),
-        "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
+        "n_init": WHOLE,
         "search_rows": or_none(WHOLE),
         "tol": POSITIVE,
         "max_iter": AT_LEAST_ONE,
@@ -167,11 +166,11 @@ class GaussianProcessClassifier(ApproximatePosterior, LabelledLearner, ClassProb
         kernel: Kernel | None = None,
         *,
         link: str = "logistic",
-        approximation: str = "laplace",
+        method: str = "laplace",
         hyperparameters: str = "type-II",
         mean: str = "constant",
         fixed: Any = (),
-        restarts: int = 0,
+        n_init: int = 1,
         search_rows: int | None = None,
         class_weight: Any = None,
         tol: float = 1e-6,
@@ -181,11 +180,11 @@ class GaussianProcessClassifier(ApproximatePosterior, LabelledLearner, ClassProb
     ) -> None:
         self.kernel = kernel
         self.link = link
-        self.approximation = approximation
+        self.method = method
         self.hyperparameters = hyperparameters
         self.mean = mean
         self.fixed = fixed
-        self.restarts = restarts
+        self.n_init = n_init
         self.search_rows = search_rows
         self.class_weight = class_weight
         self.tol = tol
@@ -216,9 +215,9 @@ class GaussianProcessClassifier(ApproximatePosterior, LabelledLearner, ClassProb
             latent_bounds(kernel, rows.x, _SPREAD, _LARGEST),
             self.hyperparameters,
             SearchOptions(
-                self.fixed, self.restarts, self.random_state, self.callback, self.search_rows
+                self.fixed, self.n_init, self.random_state, self.callback, self.search_rows
             ),
-            LatentOptions(str(self.approximation), float(self.tol), int(self.max_iter)),
+            LatentOptions(str(self.method), float(self.tol), int(self.max_iter)),
             searched=objective if part is rows else self._objective(part, mean),
         )
         self._belief, self._rows = found.belief, rows
@@ -233,7 +232,7 @@ class GaussianProcessClassifier(ApproximatePosterior, LabelledLearner, ClassProb
             rows.x,
             self._likelihood(rows),
             mean,
-            str(self.approximation),
+            str(self.method),
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )

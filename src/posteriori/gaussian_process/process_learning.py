@@ -83,7 +83,7 @@ class SearchOptions(NamedTuple):
     """How parameters are looked for: kept names, further starts, randomness, who is told, on how many rows."""
 
     fixed: Any
-    restarts: int
+    n_init: int
     seed: Seed
     callback: Any
     rows: int | None = None
@@ -176,7 +176,7 @@ def _search(objective: Objective, problem: _Problem, options: SearchOptions) -> 
         problem.kernel,
         bounds=problem.bounds,
         fixed=options.fixed,
-        restarts=options.restarts,
+        n_init=options.n_init,
         rng=options.seed,
         callback=options.callback,
         tol=0.0 if options.rows is None else SEARCH_TOL,

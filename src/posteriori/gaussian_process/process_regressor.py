@@ -121,7 +121,7 @@ class GaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimat
         "student-t": around f with outliers, by ``scale`` and ``dof``. "ordinal": sorted categories,
         between ``thresholds`` on the scale of f with logistic noise. The last three learn their
         parameters as the kernel's; a kernel with ``White`` is refused, as the likelihood is the noise.
-    approximation : {"laplace", "ep", "variational"}, optional
+    method : {"laplace", "ep", "variational"}, optional
         Of the posterior of the function where targets are not normal. None is the best that there is:
         expectation propagation, nearly exact, where the likelihood is log-concave (counts of both
         kinds, categories). Student-t noise is not: where targets pull to two sides the curvature at the
@@ -135,8 +135,8 @@ class GaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimat
         Steps below so many standard deviations end the approximation.
     max_iter : int
         Most steps of it.
-    restarts : int
-        Further starts of the search, at random.
+    n_init : int
+        Starts of the search, of which all but the first are at random.
     search_rows : int or None
         Rows, at equal steps, whose evidence the search for "type-II" parameters is after; None is all.
         What is believed with these parameters, and the evidence, are of all rows.
@@ -198,9 +198,9 @@ class GaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimat
         "mean": one_of("constant", "zero", "linear"),
         "outputs": one_of("shared", "coregionalised"),
         "rank": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
-        "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
+        "n_init": WHOLE,
         "likelihood": one_of("normal", *FAMILIES),
-        "approximation": or_none(one_of("laplace", "ep", "variational")),
+        "method": or_none(one_of("laplace", "ep", "variational")),
         "tol": POSITIVE,
         "max_iter": AT_LEAST_ONE,
         "search_rows": or_none(WHOLE),
@@ -216,9 +216,9 @@ class GaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimat
         rank: int = 1,
         fixed: Any = (),
         likelihood: str = "normal",
-        approximation: str | None = None,
+        method: str | None = None,
         likelihood_parameters: Any = None,
-        restarts: int = 0,
+        n_init: int = 1,
         search_rows: int | None = None,
         tol: float = 1e-6,
         max_iter: int = 200,
@@ -232,9 +232,9 @@ class GaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimat
         self.rank = rank
         self.fixed = fixed
         self.likelihood = likelihood
-        self.approximation = approximation
+        self.method = method
         self.likelihood_parameters = likelihood_parameters
-        self.restarts = restarts
+        self.n_init = n_init
         self.search_rows = search_rows
         self.tol = tol
         self.max_iter = max_iter
@@ -264,7 +264,7 @@ class GaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimat
                 f"kernel must be one of posteriori.kernels or None, got {self.kernel!r}"
             )
         options = SearchOptions(
-            self.fixed, self.restarts, self.random_state, self.callback, self.search_rows
+            self.fixed, self.n_init, self.random_state, self.callback, self.search_rows
         )
         if self.likelihood != "normal":
             return self._fit_latent(X, y, sample_weight, noise_variance, options)
@@ -289,7 +289,7 @@ class GaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimat
 
     def _refuse_options(self) -> None:
         """Refuse what only other likelihoods have."""
-        for name in ("approximation", "likelihood_parameters"):
+        for name in ("method", "likelihood_parameters"):
             value = getattr(self, name)
             if value is not None:
                 raise ValueError(
@@ -327,7 +327,7 @@ class GaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimat
                 check_counts(self, targets, stacklevel=4)
         family = FAMILIES[self.likelihood](targets, rows.frequency)
         how = LatentOptions(
-            str(self.approximation or family.approximation), float(self.tol), int(self.max_iter)
+            str(self.method or family.approximation), float(self.tol), int(self.max_iter)
         )
         hyperparameters = self.hyperparameters
         if hyperparameters == "learned":

@@ -28,7 +28,7 @@ from posteriori.estimators.estimator_rows import (
     check_noise_variance,
     check_rows,
 )
-from posteriori.estimators.parameters import WHOLE, Constraint, check_parameters, one_of, or_none
+from posteriori.estimators.parameters import WHOLE, check_parameters, one_of, or_none
 from posteriori.gaussian_process.process_belief import LARGEST_TARGET, Effect, ProcessBelief
 from posteriori.gaussian_process.process_learning import is_not_integrated, kernel_is_kept
 from posteriori.inference.processes.dense_process import noise_variances
@@ -94,8 +94,8 @@ class SparseGaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseE
         Whether points move uphill of the evidence once they are chosen.
     fixed : sequence of str
         Names of kernel parameters that are not learned, such as "White.variance".
-    restarts : int
-        Further searches from random kernels.
+    n_init : int
+        Starts of the search, of which all but the first are at random.
     search_rows : int or None
         Rows, at equal steps, whose evidence the search for the kernel is after; None is all. There the
         search begins with the exact evidence of a quarter of these: with few points in many columns the
@@ -137,7 +137,7 @@ class SparseGaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseE
         "method": one_of("variational", "fitc"),
         "hyperparameters": one_of("type-II", "fixed", "integrated"),
         "mean": one_of("constant", "zero", "linear"),
-        "restarts": Constraint("be a whole number >= 0", 0.0, np.inf, whole=True),
+        "n_init": WHOLE,
         "search_rows": or_none(WHOLE),
     }
 
@@ -151,7 +151,7 @@ class SparseGaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseE
         mean: str = "constant",
         move_points: bool = False,
         fixed: Any = (),
-        restarts: int = 0,
+        n_init: int = 1,
         search_rows: int | None = None,
         random_state: Seed = None,
         callback: Any = None,
@@ -163,7 +163,7 @@ class SparseGaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseE
         self.mean = mean
         self.move_points = move_points
         self.fixed = fixed
-        self.restarts = restarts
+        self.n_init = n_init
         self.search_rows = search_rows
         self.random_state = random_state
         self.callback = callback
@@ -355,7 +355,7 @@ class SparseGaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseE
         return maximize_evidence(
             objective,
             kernel,
-            restarts=int(self.restarts),
+            n_init=int(self.n_init),
             rng=self.random_state,
             callback=self.callback,
             **where,

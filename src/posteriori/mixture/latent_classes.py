@@ -52,7 +52,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         Kind of all columns, or of each: "normal", "bernoulli" (0 or 1), "poisson" (counts),
         "categorical" (codes 0, 1, …), or "table" (codes whose combinations have probabilities of
         their own). NaN is a missing entry, but not in a table.
-    estimate : {"bayes", "ml"}
+    method : {"bayes", "ml"}
         "bayes" has beliefs about the parameters and a bound of the evidence (variational Bayes); "ml"
         the estimates of highest likelihood (EM). There each class has also seen all rows, together as one
         millionth of a row: no class shrinks to a point, and no probability becomes 0.
@@ -119,14 +119,14 @@ class LatentClasses(LatentMixture, AsksForPartitions):
     """
 
     _densities: ColumnDensities
-    _constraints = COMMON | {"estimate": one_of("bayes", "ml", mark='"')}
+    _constraints = COMMON | {"method": one_of("bayes", "ml", mark='"')}
 
     def __init__(
         self,
         n_components: int = 1,
         columns: Any = "normal",
         *,
-        estimate: str = "bayes",
+        method: str = "bayes",
         priors: Mapping[str, Any] | None = None,
         weight_concentration_prior: float | None = None,
         moves: bool = True,
@@ -140,7 +140,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
     ) -> None:
         self.n_components = n_components
         self.columns = columns
-        self.estimate = estimate
+        self.method = method
         self.priors = priors
         self.weight_concentration_prior = weight_concentration_prior
         self.moves = moves
@@ -165,7 +165,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         return class_gaps(self._densities, self._read(X), shares)
 
     def _integrates(self) -> bool:
-        return self.estimate == "bayes"
+        return self.method == "bayes"
 
     def _learn(self, rows: TableRows, search: Search) -> LearnedMixture:
         self.columns_ = check_kinds(self.columns, rows.x.shape[1])
@@ -188,7 +188,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
 
     def _cluster_model(self, x: Array) -> ClusterModel:
         if not self._integrates():
-            raise ValueError('partitions have probabilities only with estimate="bayes"')
+            raise ValueError('partitions have probabilities only with method="bayes"')
         places = places_of(check_kinds(self.columns, x.shape[1]))
         check_values(places, x)
         return class_clusters(places, x, check_priors(self.priors, True))
@@ -198,7 +198,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
             if np.nanmin(x[:, place]) == np.nanmax(x[:, place]):
                 raise ValueError(
                     f"{column_names(self)[place]} of X is constant (n_samples={len(x)}): it has no "
-                    'density; leave it out or choose estimate="bayes"'
+                    'density; leave it out or choose method="bayes"'
                 )
 
     def _check_values(self, x: Array) -> None:

@@ -130,7 +130,7 @@ class Model:
         **more
             The same, as keywords. NaN in an observation means missing. The following keywords are
             choices for models that are approximated.
-        restarts : int, optional
+        n_init : int, optional
             Number of starts, of which the best is carried to the end. By default 5 where the start
             matters (mixtures, products of unknowns) and 1 otherwise.
         tol : float
@@ -153,7 +153,7 @@ class Model:
             Rows of the data that are looked at in each step of stochastic ascent.
         progress : bool, optional
             Whether to show the bound while it rises; by default when it takes long.
-        algorithm : {"vmp", "quadrature"}, optional
+        method : {"vmp", "quadrature"}, optional
             What to do where no exact method fits: an ascent of the bound, or an integral over a few
             unknowns given which all others are exact. By default the integral where it takes
             seconds, and nothing was chosen that only concerns an ascent. Marginals of small mixtures

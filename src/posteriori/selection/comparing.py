@@ -63,7 +63,8 @@ def rank_models(
     draws: int = 1000,
     seed: int = 0,
     sensitivity: bool = True,
-    progress: bool | Callable[[int, int], None] | None = None,
+    progress: bool | None = None,
+    callback: Callable[[int, int], Any] | None = None,
     **named: Any,
 ) -> Comparison:
     """Rank models by what the data say about them.
@@ -86,9 +87,10 @@ def rank_models(
     seed : int
     sensitivity : bool
         Whether to fit again with the scale of the prior changed by ¼ to 4.
-    progress : bool or callable, optional
-        Whether to show how far it is; by default on a terminal when it takes long. A callable is
-        called as ``progress(done, n_models)`` after every model.
+    progress : bool, optional
+        Whether to show how far it is; by default on a terminal when it takes long.
+    callback : callable, optional
+        Called as ``callback(done, n_models)`` after every model.
     **named
         Models by name: ``rank_models(a=post1, b=post2)``.
 
@@ -120,8 +122,7 @@ def rank_models(
     if not given:
         raise ValueError("rank_models needs at least one model: rank_models({'name': model}, X, y)")
     require_same_data(given, y)
-    call = progress if callable(progress) else None
-    line = Progress(None if call or progress is None else bool(progress), kept="finished models")
+    line = Progress(False if callback and progress is None else progress, kept="finished models")
     done: dict[str, _Findings] = {}
     stopped = ""
     try:
@@ -129,8 +130,8 @@ def rank_models(
             say = _sayer(line, f"{name} ({count} of {len(given)})")
             how = _How(folds, draws, seed, sensitivity, say)
             done[name] = _examine(name, model, X, y, how)
-            if call is not None:
-                call(count, len(given))
+            if callback is not None:
+                callback(count, len(given))
     except KeyboardInterrupt:
         if not done:
             raise

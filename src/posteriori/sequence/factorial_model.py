@@ -69,7 +69,7 @@ class FactorialHiddenMarkovModel(BaseEstimator):
     ----------
     n_states : tuple of int
         States of each chain.
-    inference : {"auto", "exact", "variational"}
+    method : {"auto", "exact", "variational"}
         Exact passes over all ΠK joint states in O(T ΣK ΠK), or one variational chain each (structured
         mean field) in O(T ΣK²) a sweep, with a bound in place of the likelihood. By default exact while
         ΠK ≤ 4096.
@@ -131,7 +131,7 @@ class FactorialHiddenMarkovModel(BaseEstimator):
     """
 
     _constraints = {
-        "inference": one_of("auto", "exact", "variational"),
+        "method": one_of("auto", "exact", "variational"),
         "n_init": WHOLE,
         "max_iter": WHOLE,
         "tol": NOT_NEGATIVE,
@@ -141,7 +141,7 @@ class FactorialHiddenMarkovModel(BaseEstimator):
         self,
         n_states: tuple[int, ...] = (2, 2),
         *,
-        inference: str = "auto",
+        method: str = "auto",
         n_init: int = 10,
         tol: float = 1e-4,
         max_iter: int = 500,
@@ -149,7 +149,7 @@ class FactorialHiddenMarkovModel(BaseEstimator):
         random_state: Seed = None,
     ) -> None:
         self.n_states = n_states
-        self.inference = inference
+        self.method = method
         self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
@@ -303,12 +303,12 @@ class FactorialHiddenMarkovModel(BaseEstimator):
 
     def _is_exact(self, sizes: tuple[int, ...]) -> bool:
         joint = math.prod(sizes)
-        if self.inference == "exact" and joint > _MOST:
+        if self.method == "exact" and joint > _MOST:
             raise ValueError(
-                f"inference='exact' takes at most {_MOST:,} joint states, n_states={self.n_states!r} has "
-                f"{joint:,}; take inference='variational'"
+                f"method='exact' takes at most {_MOST:,} joint states, n_states={self.n_states!r} has "
+                f"{joint:,}; take method='variational'"
             )
-        return self.inference == "exact" or (self.inference == "auto" and joint <= _EXACT)
+        return self.method == "exact" or (self.method == "auto" and joint <= _EXACT)
 
     def _settle(
         self,

@@ -70,7 +70,7 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
     emission : str, class, or mapping
         As of :class:`HiddenMarkovModel`; discriminative training takes "normal", "mvnormal",
         "categorical" or "poisson".
-    training : {"generative", "discriminative"}
+    method : {"generative", "discriminative"}
         Whether each class learns its own sequences, or all learn to tell them apart, beginning there.
     transitions : {"full", "left-to-right"} or (K, K) of bool
         Which moves are allowed.
@@ -111,7 +111,7 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
 
     _constraints = {
         "n_states": WHOLE,
-        "training": one_of("generative", "discriminative", mark='"'),
+        "method": one_of("generative", "discriminative", mark='"'),
         "n_init": WHOLE,
         "max_iter": WHOLE,
         "tol": NOT_NEGATIVE,
@@ -121,7 +121,7 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
         self,
         n_states: int = 2,
         emission: Any = "normal",
-        training: str = "generative",
+        method: str = "generative",
         *,
         transitions: Any = "full",
         n_init: int = 5,
@@ -132,7 +132,7 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.n_states = n_states
         self.emission = emission
-        self.training = training
+        self.method = method
         self.transitions = transitions
         self.n_init = n_init
         self.max_iter = max_iter
@@ -173,11 +173,11 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
         self.class_log_prior_ = np.log(counts / counts.sum())
         rows = ChainRows(table.lengths, weights)
         self.models_ = tuple(self._learn_class(x, rows, codes == c) for c in range(len(counts)))
-        if self.training == "discriminative":
+        if self.method == "discriminative":
             self._tell_apart(x, rows, codes)
         chosen = self._log_posterior(x, table)[np.arange(len(codes)), codes]
         self.objective_ = rows.sum_sequences(chosen)
-        if self.training == "generative":
+        if self.method == "generative":
             self.trace_ = np.array([self.objective_])
         return self
 
@@ -259,7 +259,7 @@ class HiddenMarkovClassifier(ClassifierMixin, BaseEstimator):
     def _flat_emission(self, x: Array) -> FlatEmission:
         if self.emission not in _SMOOTH or (self.emission == "categorical" and x.shape[1] > 1):
             raise ValueError(
-                'training="discriminative" takes emission "normal", "mvnormal", "poisson" or one column '
+                'method="discriminative" takes emission "normal", "mvnormal", "poisson" or one column '
                 f'of "categorical"; got {self.emission!r}'
             )
         if self.emission == "categorical":

@@ -357,7 +357,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, 
         draws : int
         rng : int or Generator
         callback : callable, optional
-            Is called after each draw.
+            Called as ``callback(done, draws)`` after each draw; there may be a few more or twice as many.
 
         Warns
         -----

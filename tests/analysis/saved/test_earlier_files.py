@@ -1,13 +1,14 @@
 """Files that earlier versions have written are read, and answer as they did."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from posteriori.analysis import load_model
 from posteriori.analysis.saved.column_reader import SAVED
-from posteriori.analysis.saved.object_tree import from_tree, to_tree
-from posteriori.classification import GaussianDiscriminant
+from posteriori.analysis.saved.object_tree import from_tree
+from posteriori.analysis.saved.saved_classes import CLASSES, EARLIER_ATTRIBUTES
 
 #: Written before files named the kind of model that they hold.
 FILES = sorted((Path(__file__).parent / "earlier").glob("*.po"))
@@ -25,8 +26,18 @@ def test_earlier_files_are_read(file: Path) -> None:
     assert model.describe()[0].startswith("learned from")
 
 
-def test_earlier_values_are_read() -> None:
-    model = GaussianDiscriminant("full").fit([[0.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1])
-    tree, blocks = to_tree(model)
-    tree["state"]["covariance"] = "per-class"
-    assert from_tree(tree, b"".join(blocks)).covariance == "full"
+#: Values of attributes that are others now.
+CHANGED = {"restarts": (2, 3), "covariance": ("per-class", "full")}
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute"),
+    [(name, attribute) for name, table in EARLIER_ATTRIBUTES.items() for attribute in table],
+)
+def test_attributes_of_earlier_files_are_read(name: str, attribute: str) -> None:
+    (module,) = (module for module, names in CLASSES.items() if name in names)
+    before, now = CHANGED.get(attribute, ("as it was", "as it was"))
+    model = from_tree({"object": name, "state": {attribute: before}}, b"")
+    current = EARLIER_ATTRIBUTES[name][attribute].name
+    assert vars(model) == {current: now}
+    assert current in getattr(import_module(module), name)._get_param_names()

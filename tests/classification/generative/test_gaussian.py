@@ -34,7 +34,7 @@ def some_rows(n=60, d=3, classes=3, seed=0):
 @pytest.mark.topic("004/7.7", "004/7.4", "004/7.5", "004/7.6")
 def test_apples_and_peaches():
     X, y = exact_rows([APPLE, PEACH], COV, [140, 60])
-    model = GaussianDiscriminant(estimate="ml").fit(X, y)
+    model = GaussianDiscriminant(method="ml").fit(X, y)
     p = model.predict_proba([[2.3, 1.5]])[0]
     assert p[0] == pytest.approx(0.70209579, abs=5e-9)
     assert model.predict([[2.3, 1.5]])[0] == 0
@@ -56,9 +56,7 @@ def test_two_hundred_and_fifty_fruits_spread_as_the_notes_say():
             np.where(y[:, None], PEACH, APPLE)
             + rng.normal(size=(250, 2)) @ np.linalg.cholesky(COV).T
         )
-        found.append(
-            GaussianDiscriminant(estimate="ml").fit(X, y).predict_proba([[2.3, 1.5]])[0, 0]
-        )
+        found.append(GaussianDiscriminant(method="ml").fit(X, y).predict_proba([[2.3, 1.5]])[0, 0])
     assert np.mean(found) == pytest.approx(0.690, abs=5 * 0.127 / 20)
     assert np.std(found) == pytest.approx(0.127, abs=5 * 0.127 / np.sqrt(800))
 
@@ -67,7 +65,7 @@ def test_two_hundred_and_fifty_fruits_spread_as_the_notes_say():
 @pytest.mark.parametrize(("prior", "offset"), [(0.5, 0.0), (0.8, np.log(4.0))])
 def test_the_boundary_of_two_unit_circles(prior, offset):
     X, y = exact_rows([[1.0, 0.0], [-1.0, 0.0]], np.eye(2), [20, 20])
-    model = GaussianDiscriminant(estimate="ml", class_prior=[prior, 1 - prior]).fit(X, y)
+    model = GaussianDiscriminant(method="ml", class_prior=[prior, 1 - prior]).fit(X, y)
     points = np.random.default_rng(0).normal(size=(20, 2))
     odds = -model.decision_function(points)  # of the first class
     np.testing.assert_allclose(odds, 2.0 * points[:, 0] + offset, atol=1e-12)
@@ -77,7 +75,7 @@ def test_the_boundary_of_two_unit_circles(prior, offset):
 @pytest.mark.topic("000/G8", "004/7.1", "004/7.2", "004/7.3")
 def test_maximum_likelihood_estimates():
     X, y = some_rows()
-    model = GaussianDiscriminant(estimate="ml").fit(X, y)
+    model = GaussianDiscriminant(method="ml").fit(X, y)
     counts = np.bincount(y)
     np.testing.assert_allclose(model.class_prior_, counts / 60)
     pooled = sum(np.cov(X[y == k].T, ddof=0) * counts[k] / 60 for k in range(3))
@@ -98,7 +96,7 @@ def test_maximum_likelihood_estimates():
 )
 def test_the_likelihood_is_that_of_the_rows(covariance, shrinkage):
     X, y = some_rows()
-    model = GaussianDiscriminant(covariance, estimate="ml", shrinkage=shrinkage).fit(X, y)
+    model = GaussianDiscriminant(covariance, method="ml", shrinkage=shrinkage).fit(X, y)
     own = model.joint_log_prob(X)[np.arange(60), y]
     assert model.log_likelihood_ == pytest.approx(own.sum(), rel=1e-12)
 
@@ -114,7 +112,7 @@ def test_the_likelihood_is_that_of_the_rows(covariance, shrinkage):
 )
 def test_plug_in_probabilities_equal_the_density_ratio_and_peers(covariance, peer):
     X, y = some_rows()
-    model = GaussianDiscriminant(covariance, estimate="ml").fit(X, y)
+    model = GaussianDiscriminant(covariance, method="ml").fit(X, y)
     joint = np.empty((60, 3))
     for k in range(3):
         cov = model.covariances_[k]
@@ -201,7 +199,7 @@ def test_weights_are_frequencies(covariance):
 def test_drawn_rows_have_the_moments_of_the_model(covariance, estimate):
     X, y = some_rows(90)
     names = np.array(["a", "b", "c"])[y]
-    model = GaussianDiscriminant(covariance, estimate=estimate).fit(X, names)
+    model = GaussianDiscriminant(covariance, method=estimate).fit(X, names)
     drawn, labels = model.sample(40_000, rng=0)
     share = (labels == "b").mean()
     p = model.class_prior_[1]
@@ -227,7 +225,7 @@ def test_the_density_of_rows_integrates_to_one():
 @pytest.mark.topic("000/G14")
 def test_regions_of_linear_classes_are_convex():
     X, y = some_rows(200, 2, 4)
-    model = GaussianDiscriminant(estimate="ml").fit(X, y)
+    model = GaussianDiscriminant(method="ml").fit(X, y)
     points = np.random.default_rng(3).normal(5, 6, (4000, 2))
     a, b = points[:2000], points[2000:]
     same = model.predict(a) == model.predict(b)
@@ -240,9 +238,9 @@ def test_regions_of_linear_classes_are_convex():
     [
         ({"covariance": "per-class"}, "covariance must be one of"),
         ({"covariance": "tied"}, '"shared", got .tied.: say "shared"'),
-        ({"estimate": "map"}, 'estimate must be "bayes" or "ml"'),
-        ({"estimate": "ml", "shrinkage": 2.0}, "between 0 and 1"),
-        ({"estimate": "ml", "shrinkage": "some"}, 'or be "auto", got'),
+        ({"method": "map"}, 'method must be "bayes" or "ml"'),
+        ({"method": "ml", "shrinkage": 2.0}, "between 0 and 1"),
+        ({"method": "ml", "shrinkage": "some"}, 'or be "auto", got'),
         ({"shrinkage": 0.5}, "the prior shrinks"),
         ({"class_prior": [1.0]}, "one probability for each of the 3"),
     ],
@@ -256,8 +254,8 @@ def test_a_prior_of_the_wrong_family_is_refused():
     with pytest.raises(TypeError, match="must be a NormalInverseWishart"):
         GaussianDiscriminant(prior=NormalInverseGamma(0.0, 1.0, 1.0, 1.0)).fit(*some_rows())
     prior = NormalInverseWishart(np.zeros(3), 1.0, 5.0, np.eye(3))
-    with pytest.raises(ValueError, match='is for estimate="bayes"'):
-        GaussianDiscriminant(prior=prior, estimate="ml").fit(*some_rows())
+    with pytest.raises(ValueError, match='is for method="bayes"'):
+        GaussianDiscriminant(prior=prior, method="ml").fit(*some_rows())
 
 
 @pytest.mark.topic("000/G18")
@@ -319,7 +317,7 @@ def test_the_automatic_share_is_the_noise_of_the_correlations(covariance):
     X, y = some_rows(50, 4, 2)
     X = X + X[:, :1]
     weight = np.arange(50) % 3 + (np.arange(50) < 2)
-    model = GaussianDiscriminant(covariance, estimate="ml", shrinkage="auto")
+    model = GaussianDiscriminant(covariance, method="ml", shrinkage="auto")
     model.fit(X, y, sample_weight=weight)
     X, y = np.repeat(X, weight, axis=0), np.repeat(y, weight)
     centred = X - np.array([X[y == k].mean(axis=0) for k in (0, 1)])[y]
@@ -348,7 +346,7 @@ def test_the_automatic_share_comes_near_the_best_fixed_one(correlation):
         rng = np.random.default_rng(seed)
         y = np.arange(n) % 2
         X = rng.normal(size=(n, d)) @ root.T
-        model = GaussianDiscriminant(estimate="ml", shrinkage="auto").fit(X, y)
+        model = GaussianDiscriminant(method="ml", shrinkage="auto").fit(X, y)
         automatic += np.sum((model.covariances_[0] - truth) ** 2)
         plain = np.cov((X - np.array([X[y == k].mean(axis=0) for k in (0, 1)])[y]).T, ddof=0)
         whole = np.diag(np.diag(plain))
@@ -362,7 +360,7 @@ def test_the_automatic_share_comes_near_the_best_fixed_one(correlation):
 def test_shrunk_columns_without_spread_have_that_of_the_table(covariance, shrinkage):
     X, y = some_rows(40, 2, 2)
     marked = np.column_stack([X, 3.0 * y, np.full(40, 7.0)])
-    model = GaussianDiscriminant(covariance, estimate="ml", shrinkage=shrinkage).fit(marked, y)
+    model = GaussianDiscriminant(covariance, method="ml", shrinkage=shrinkage).fit(marked, y)
     variance = np.var(3.0 * y)
     for k in range(2):
         share = model.shrinkage_[k % len(model.shrinkage_)]
@@ -375,10 +373,10 @@ def test_singular_covariances_are_named():
     X, y = some_rows()
     twice = np.column_stack([X, X[:, 0]])
     with pytest.raises(ValueError, match="covariance of all classes is singular"):
-        GaussianDiscriminant(estimate="ml").fit(twice, y)
+        GaussianDiscriminant(method="ml").fit(twice, y)
     with pytest.raises(ValueError, match="covariance of class"):
-        GaussianDiscriminant("full", estimate="ml").fit(X[:4], y[:4])
+        GaussianDiscriminant("full", method="ml").fit(X[:4], y[:4])
     with pytest.raises(ValueError, match="column 0 is constant in class"):
-        GaussianDiscriminant("diagonal", estimate="ml").fit(X[:3], y[:3])
-    assert GaussianDiscriminant(estimate="ml", shrinkage=0.1).fit(twice, y).score(twice, y) > 0.5
+        GaussianDiscriminant("diagonal", method="ml").fit(X[:3], y[:3])
+    assert GaussianDiscriminant(method="ml", shrinkage=0.1).fit(twice, y).score(twice, y) > 0.5
     assert np.isfinite(GaussianDiscriminant("full").fit(X[:4], y[:4]).predict_proba(X)).all()

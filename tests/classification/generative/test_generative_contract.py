@@ -11,8 +11,8 @@ ESTIMATORS = [
     GaussianDiscriminant(),
     GaussianDiscriminant("full"),
     GaussianDiscriminant("diagonal"),
-    GaussianDiscriminant(estimate="ml", shrinkage=0.1),
-    GaussianDiscriminant("full", estimate="ml", shrinkage="auto"),
+    GaussianDiscriminant(method="ml", shrinkage=0.1),
+    GaussianDiscriminant("full", method="ml", shrinkage="auto"),
     GenerativeClassifier(Normal, NormalInverseGamma(0.0, 0.1, 1.5, 1.0)),
     NaiveBayes(),
     NaiveBayes("poisson"),
@@ -40,10 +40,10 @@ def expected_failures(estimator):
 def test_another_fit_leaves_nothing_of_the_first(estimator):
     X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     model = clone(estimator).fit(X, y)
-    model.set_params(estimate="ml").fit(X, y)
+    model.set_params(method="ml").fit(X, y)
     assert not hasattr(model, "log_evidence_")
     assert not hasattr(model, "posterior_")
-    model.set_params(estimate="bayes").fit(X, y)
+    model.set_params(method="bayes").fit(X, y)
     assert not hasattr(model, "log_likelihood_")
 
 

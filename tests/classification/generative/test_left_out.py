@@ -113,8 +113,8 @@ def test_one_copy_of_a_repeated_row_is_left_out(model):
 
 
 def test_what_cannot_be_left_out_is_not_offered():
-    assert not hasattr(GaussianDiscriminant(estimate="ml"), "leave_one_out_log_density")
-    assert not hasattr(GaussianDiscriminant(estimate="ml"), "with_prior_scaled")
+    assert not hasattr(GaussianDiscriminant(method="ml"), "leave_one_out_log_density")
+    assert not hasattr(GaussianDiscriminant(method="ml"), "with_prior_scaled")
     assert not hasattr(NaiveBayes(class_weight="balanced"), "leave_one_out_log_density")
     assert not hasattr(GenerativeClassifier(Poisson), "leave_one_out_log_density")
     reach = GenerativeClassifier(lambda high: Uniform(0.0, high), Pareto(1.0, 1.0))

@@ -78,9 +78,9 @@ def test_bernoulli_classes_are_linear_in_the_row():
 @pytest.mark.topic("002/A7")
 def test_certain_entries_make_no_nan():
     X, y = np.array([[0.0, 1], [0, 0], [1, 1], [1, 0]]), np.array([0, 0, 1, 1])
-    model = NaiveBayes("bernoulli", estimate="ml").fit(X, y)
+    model = NaiveBayes("bernoulli", method="ml").fit(X, y)
     np.testing.assert_array_equal(model.predict_proba([[0, 1], [1, 0]]), [[1, 0], [0, 1]])
-    never = NaiveBayes("bernoulli", estimate="ml").fit([[0.0], [0.0]], [0, 1])
+    never = NaiveBayes("bernoulli", method="ml").fit([[0.0], [0.0]], [0, 1])
     with pytest.raises(ValueError, match=r"row 1 of X has probability 0 in every class"):
         never.predict([[0], [1]])
 
@@ -127,7 +127,7 @@ def test_columns_are_correlated_but_not_within_a_class():
 @pytest.mark.parametrize("estimate", ["bayes", "ml"])
 def test_drawn_rows_have_the_means_of_the_training_rows(estimate):
     X, y = mixed(4000)
-    drawn, label = NaiveBayes(KINDS, estimate=estimate).fit(X, y).sample(40_000, rng=1)
+    drawn, label = NaiveBayes(KINDS, method=estimate).fit(X, y).sample(40_000, rng=1)
     for k in (0, 1):
         mine, there = drawn[label == k], X[y == k]
         error = there.std(axis=0) * np.sqrt(1 / len(mine) + 1 / len(there))
@@ -136,7 +136,7 @@ def test_drawn_rows_have_the_means_of_the_training_rows(estimate):
 
 def test_plug_in_likelihood_is_that_of_the_rows():
     X, y = mixed(200)
-    model = NaiveBayes(KINDS, estimate="ml").fit(X, y)
+    model = NaiveBayes(KINDS, method="ml").fit(X, y)
     own = model.joint_log_prob(X)[np.arange(200), y]
     assert model.log_likelihood_ == pytest.approx(own.sum(), rel=1e-12)
 
@@ -151,7 +151,7 @@ def test_peers_agree():
         part = X[:, [column]]
         estimate = "ml" if kind == "normal" else "bayes"
         shares = np.bincount(y) / 300
-        ours = NaiveBayes(kind, estimate=estimate, class_prior=shares).fit(part, y)
+        ours = NaiveBayes(kind, method=estimate, class_prior=shares).fit(part, y)
         theirs = peer.fit(part, y).predict_proba(part)
         np.testing.assert_allclose(ours.predict_proba(part), theirs, rtol=1e-8)
 
@@ -168,10 +168,8 @@ def test_normal_columns_are_the_diagonal_discriminant():
 def test_weights_are_frequencies(estimate):
     X, y = mixed(120, gaps=0.1)
     weight = np.arange(120) % 3
-    one = NaiveBayes(KINDS, estimate=estimate).fit(X, y, sample_weight=weight)
-    two = NaiveBayes(KINDS, estimate=estimate).fit(
-        np.repeat(X, weight, axis=0), np.repeat(y, weight)
-    )
+    one = NaiveBayes(KINDS, method=estimate).fit(X, y, sample_weight=weight)
+    two = NaiveBayes(KINDS, method=estimate).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     np.testing.assert_allclose(one.joint_log_prob(X), two.joint_log_prob(X), rtol=1e-9)
     name = "log_evidence_" if estimate == "bayes" else "log_likelihood_"
     assert float(getattr(one, name)) == pytest.approx(float(getattr(two, name)), rel=1e-12)
@@ -195,8 +193,8 @@ def test_a_row_of_which_nothing_is_known_has_the_prior_probabilities():
         ({"columns": "poisson"}, [0.5, -1.0], "X holds -1 in row 4, column 1.* Negative values"),
         ({"columns": "table"}, [1e5, 1e5], 'choose columns="categorical"'),
         ({"priors": {"gauss": Beta(1, 1)}}, None, "priors must be by kind"),
-        ({"priors": {"normal": PRIORS["normal"]}, "estimate": "ml"}, None, "has none"),
-        ({"estimate": "map"}, None, "estimate must be"),
+        ({"priors": {"normal": PRIORS["normal"]}, "method": "ml"}, None, "has none"),
+        ({"method": "map"}, None, "method must be"),
     ],
 )
 def test_wrong_choices_are_refused(options, row, message):
@@ -228,7 +226,7 @@ def test_unseen_categories_and_wrong_priors_are_refused():
     with pytest.raises(TypeError, match="must be a Beta"):
         NaiveBayes("bernoulli", priors={"bernoulli": Gamma(1.0, rate=1.0)}).fit([[0], [1]], [0, 1])
     with pytest.raises(ValueError, match="missing in all rows of class 1"):
-        NaiveBayes("bernoulli", estimate="ml").fit([[0], [np.nan]], [0, 1])
+        NaiveBayes("bernoulli", method="ml").fit([[0], [np.nan]], [0, 1])
 
 
 @pytest.mark.parametrize("kind", ["bernoulli", "poisson", "categorical", "table"])

@@ -119,7 +119,7 @@ def test_long_tables_are_not_corrected():
     X, y = line(4000)
     model = BayesianLogisticRegression().fit(X, y)
     assert model.corrected_posterior_ is model.posterior_
-    other = BayesianLogisticRegression(approximation="ep").fit(X, y)
+    other = BayesianLogisticRegression(method="ep").fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), atol=5e-4)
 
 

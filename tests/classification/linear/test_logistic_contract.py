@@ -24,15 +24,15 @@ ESTIMATORS = [
     BayesianLogisticRegression(0.5, "variational"),
     BayesianLogisticRegression(2.0, "ep", standardize=False),
     ProbitRegression(),
-    ProbitRegression(approximation="ep"),
-    ProbitRegression(approximation="variational"),
+    ProbitRegression(method="ep"),
+    ProbitRegression(method="variational"),
 ]
 
 #: Without intercepts predictions cannot follow the weights of classes, which scikit-learn checks.
 WITHOUT_INTERCEPTS = [
     LogisticRegression(ridge=1.0, fit_intercept=False),
     BayesianLogisticRegression(2.0, "ep", fit_intercept=False),
-    ProbitRegression(approximation="variational", fit_intercept=False),
+    ProbitRegression(method="variational", fit_intercept=False),
 ]
 
 
@@ -96,8 +96,8 @@ def test_pickles_and_searches():
         (LogisticRegression(class_weight={7: 1.0}), "class_weight names 7, which is none of"),
         (ProbitRegression(0.0), "prior_precision must be a positive number, got 0.0"),
         (
-            ProbitRegression(approximation="polya-gamma"),
-            "approximation must be one of 'laplace', 'variational', 'ep', got 'polya-gamma'",
+            ProbitRegression(method="polya-gamma"),
+            "method must be one of 'laplace', 'variational', 'ep', got 'polya-gamma'",
         ),
     ],
 )
@@ -113,7 +113,7 @@ def test_one_class_is_refused_by_name(estimator):
 
 
 @pytest.mark.parametrize(
-    "model", [ProbitRegression(), BayesianLogisticRegression(approximation="polya-gamma")]
+    "model", [ProbitRegression(), BayesianLogisticRegression(method="polya-gamma")]
 )
 def test_approximations_of_two_classes_name_the_one_that_takes_more(model):
     with pytest.raises(ValueError, match=r"got 3 classes; BayesianLogisticRegression.* takes more"):

@@ -69,7 +69,7 @@ def test_a_name_that_does_not_exist_is_refused():
         maximize_evidence(_dense(X, y), k, bounds=default_bounds(k, X, y), fixed=["RBF.length"])
 
 
-def test_restarts_find_the_higher_top():
+def test_several_starts_find_the_higher_top():
     """Two tops in one parameter; the search that begins at the lower one needs another start."""
 
     def objective(kernel):
@@ -80,10 +80,10 @@ def test_restarts_find_the_higher_top():
     k = White(np.exp(-1.5))
     bounds = default_bounds(k, np.zeros((3, 1)), np.ones(3))
     alone = maximize_evidence(objective, k, bounds=bounds)
-    several = maximize_evidence(objective, k, bounds=bounds, restarts=20, rng=0)
+    several = maximize_evidence(objective, k, bounds=bounds, n_init=21, rng=0)
     assert alone.log_evidence < 1.1
     assert several.log_evidence == pytest.approx(2.0, abs=1e-3)
-    again = maximize_evidence(objective, k, bounds=bounds, restarts=20, rng=0)
+    again = maximize_evidence(objective, k, bounds=bounds, n_init=21, rng=0)
     assert again == several
 
 

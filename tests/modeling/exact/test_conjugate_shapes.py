@@ -313,7 +313,7 @@ def seen_by(prior: Any, likelihood: Callable[[Any], Any], **data: Any) -> Any:
 )
 def test_refusals(prior: Any, likelihood: Any, y: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
-        seen_by(prior, likelihood, y=y, algorithm="vmp")
+        seen_by(prior, likelihood, y=y, method="vmp")
 
 
 def test_row_numbers_among_gaps_say_what_they_count() -> None:

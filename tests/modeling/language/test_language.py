@@ -116,7 +116,7 @@ def test_several_blocks_give_a_bound() -> None:
     m.tau = Gamma(2.0, 1.0)
     m.a = Normal(0.0, variance=1.0)
     m.y = Normal(m.a, precision=m.tau).iid("n")
-    assert m.infer(y=np.ones(3), algorithm="vmp").log_evidence.kind == "bound"
+    assert m.infer(y=np.ones(3), method="vmp").log_evidence.kind == "bound"
 
 
 def test_what_has_no_method_is_refused_in_plain_words() -> None:

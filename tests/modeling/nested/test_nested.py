@@ -368,20 +368,20 @@ def test_an_unknown_number_of_trials():
 
 
 def test_choices_of_an_ascent_ask_for_one():
-    assert "variational" in str(eight_schools().plan(y=SCHOOLS, algorithm="vmp"))
+    assert "variational" in str(eight_schools().plan(y=SCHOOLS, method="vmp"))
     half = Model()
     half.a = Gamma(2, 1)
     half.b = Gamma(2, 1)
     half.mu = Normal(0, precision=half.a)
     half.y = Normal(half.mu, precision=half.b).iid("n")
     assert "integral over" in str(half.plan(y=[1.0, 2.0]))
-    for chosen in ({"algorithm": "vmp"}, {"max_iter": 50}, {"factorize": "full"}):
+    for chosen in ({"method": "vmp"}, {"max_iter": 50}, {"factorize": "full"}):
         assert "variational" in str(half.plan(y=[1.0, 2.0], **chosen))
 
 
 def test_unknown_algorithms_are_refused():
     with pytest.raises(ValueError, match=r'"vmp".*got .mcmc.'):
-        eight_schools().plan(y=SCHOOLS, algorithm="mcmc")
+        eight_schools().plan(y=SCHOOLS, method="mcmc")
 
 
 def test_too_many_points_are_told_and_not_taken(monkeypatch):
@@ -394,8 +394,8 @@ def test_too_many_points_are_told_and_not_taken(monkeypatch):
     text = str(m.plan(y=[1.0, 2.0]))
     assert "variational" in text
     assert "instead of: an integral over a, b with 150 points" in text
-    assert 'algorithm="quadrature" asks for it' in text
-    assert "integral over" in str(m.plan(y=[1.0, 2.0], algorithm="quadrature"))
+    assert 'method="quadrature" asks for it' in text
+    assert "integral over" in str(m.plan(y=[1.0, 2.0], method="quadrature"))
 
 
 def test_a_spread_that_nothing_bounds_is_refused():

@@ -56,7 +56,7 @@ def dense(y):
 
 @pytest.mark.parametrize(("y", "within"), [(APART, 2e-3), (NEAR, 5e-3)], ids=["apart", "near"])
 def test_two_means_against_a_grid(y, within):
-    post = mixture().infer(y=y, algorithm="quadrature")
+    post = mixture().infer(y=y, method="quadrature")
     means, shares, weights, log_evidence = dense(y)
     assert post.log_evidence.kind == "quadrature"
     assert float(post.log_evidence) == pytest.approx(log_evidence, abs=within)
@@ -77,11 +77,11 @@ def test_classes_that_may_be_one_are_refused():
     m.z = Bernoulli(0.5).iid("n")
     m.y = Normal(m.mu[m.z], scale=1.0)
     with pytest.raises(ValueError, match="do not tell the classes of mu apart"):
-        m.infer(y=ONE, algorithm="quadrature")
+        m.infer(y=ONE, method="quadrature")
 
 
 def test_draws_are_in_order_and_weights_agree():
-    post = mixture().infer(y=NEAR, algorithm="quadrature")
+    post = mixture().infer(y=NEAR, method="quadrature")
     assert np.all(np.diff(post.sample(500, rng=0)["mu"], axis=1) > 0)
     assert post.reliability(draws=300, rng=0).verdict == "the belief agrees with the posterior"
 
@@ -95,8 +95,8 @@ def test_rates_of_three_classes():
     m.z = Categorical(m.w).iid("n")
     m.y = Poisson(take(m.rate, m.z))
     y = np.array([1, 2, 3, 15, 16, 17, 60, 65, 70])
-    post = m.infer(y=y, algorithm="quadrature")
-    assert "integral" in m.plan(y=y, algorithm="quadrature").blocks[0].method
+    post = m.infer(y=y, method="quadrature")
+    assert "integral" in m.plan(y=y, method="quadrature").blocks[0].method
     z = np.stack(np.unravel_index(np.arange(3 ** len(y)), (3,) * len(y)), axis=1)
     logs = -gammaln(y + 1.0).sum() + gammaln(3.0) - gammaln(3.0 + len(y))
     for k in range(3):
@@ -113,7 +113,7 @@ def test_states_of_a_chain_change_places_with_their_moves():
     m.mu = Normal(0, scale=5).iid(2)
     m.z = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(m.moves[z]), length="t")
     m.y = Normal(m.mu[m.z], scale=1.0)
-    plan = m.plan(y=APART, algorithm="quadrature")
+    plan = m.plan(y=APART, method="quadrature")
     assert "integral over moves, mu" in plan.blocks[0].method
     assert "variational" in m.plan(y=APART).blocks[0].method
 
@@ -139,7 +139,7 @@ def vectors() -> Model:
 def test_vectors_have_no_order():
     y = np.tile(NEAR[:, None], 2)
     with pytest.raises(TypeError, match="could change places"):
-        vectors().plan(y=y, algorithm="quadrature")
+        vectors().plan(y=y, method="quadrature")
     assert "variational" in vectors().plan(y=y).blocks[0].method
 
 
@@ -173,7 +173,7 @@ def grid(y, log_priors, log_share):
 def test_priors_that_differ_count_every_naming(centres, scale, counts):
     m = mixture(Normal(np.array(centres), scale=scale), Beta(*counts))
     assert "variational" in m.plan(y=NEAR).blocks[0].method  # not by itself
-    post = m.infer(y=NEAR, algorithm="quadrature")
+    post = m.infer(y=NEAR, method="quadrature")
     priors = [stats.norm(centre, scale).logpdf for centre in centres]
     means, weights, log_evidence = grid(NEAR, priors, stats.beta(*counts).logpdf)
     assert float(post.log_evidence) == pytest.approx(log_evidence, abs=0.02)
@@ -197,7 +197,7 @@ def test_states_of_a_chain_with_other_priors(truth):
     m.mu = Normal([0.0, 3.0], variance=1.0)
     m.z = Chain(Categorical([0.5, 0.5]), lambda z: Categorical(take(moves, z)), length="t")
     m.y = Normal(m.mu[m.z], scale=0.5)
-    post = m.infer(y=y, algorithm="quadrature")
+    post = m.infer(y=y, method="quadrature")
     at = np.linspace(-4, 7, 221)
     seen = stats.norm.logpdf(y[:, None], at, 0.5)
     first, second = np.broadcast_arrays(seen[0][:, None], seen[0])
@@ -217,5 +217,5 @@ def test_states_of_a_chain_with_other_priors(truth):
 
 
 def test_moves_that_differ_are_integrated_over():
-    plan = moves_that_differ().plan(y=NEAR, algorithm="quadrature")
+    plan = moves_that_differ().plan(y=NEAR, method="quadrature")
     assert "integral over moves, mu" in plan.blocks[0].method

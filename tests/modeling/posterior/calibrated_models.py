@@ -241,7 +241,7 @@ def regimes() -> Model:
 
 
 #: Beliefs between groups where an integral would be the default.
-VMP = {"algorithm": "vmp"}
+VMP = {"method": "vmp"}
 
 STUDIES = {
     "mean and precision, conjugate (exact)": Study(conjugate, {"n": 5}),

@@ -90,7 +90,7 @@ def test_expectations_under_a_variational_belief() -> None:
     m.mu = Normal(0.0, variance=4.0)
     m.tau = Gamma(3.0, rate=2.0)
     m.x = Normal(m.mu, precision=m.tau).iid("n")
-    post = m.infer(x=[1.0, 2.0, 0.5], algorithm="vmp")
+    post = m.infer(x=[1.0, 2.0, 0.5], method="vmp")
     assert post.expect("mu", np.square) == pytest.approx(post.mu.mean**2 + post.mu.variance)
     assert post.expect("tau", np.log) == pytest.approx(post.tau.mean_params[0])
 

@@ -80,8 +80,8 @@ def two_walks() -> Model:
 # -- the density of the belief ---------------------------------------------------------------
 
 EVIDENCES: dict[str, tuple[Callable[[], Model], Any, Any]] = {
-    "a spread": (groups, {"y": Y}, {"algorithm": "vmp"}),
-    "mean and precision": (loose, {"y": Y}, {"algorithm": "vmp"}),
+    "a spread": (groups, {"y": Y}, {"method": "vmp"}),
+    "mean and precision": (loose, {"y": Y}, {"method": "vmp"}),
     "chains of states": (two_chains, {"y": Y}, {"factorize": [("z0", "z1")]}),
     "chains of numbers": (two_walks, {"y": Y[:5]}, {"factorize": [("s", "r")]}),
     "numbers": (lambda: effects(Y), {"x": Y, "y": Y + 0.3}, {"factorize": "full"}),
@@ -114,8 +114,8 @@ def test_densities_of_joint_normal_beliefs_are_those_of_their_moments() -> None:
     m.b = Normal(0, variance=4)
     m.s = Chain(Normal(0, variance=1), lambda s: Normal(s, variance=0.5), length="t")
     m.y = Normal(m.s + m.b * m.x, precision=m.tau)
-    beside = m.infer(x=np.linspace(-1, 1, 8), y=Y, algorithm="vmp")
-    for post in (beside, groups().infer(y=Y, algorithm="vmp")):
+    beside = m.infer(x=np.linspace(-1, 1, 8), y=Y, method="vmp")
+    for post in (beside, groups().infer(y=Y, method="vmp")):
         problem = post._solved.results[0].problem
         node = max(problem.nodes, key=lambda node: len(node.names))
         draws = node.draw(5, np.random.default_rng(0))
@@ -225,7 +225,7 @@ def test_states_that_were_cut_apart_are_compared_with_the_truth() -> None:
 
 def test_units_do_not_matter() -> None:
     found = [
-        loose(unit).infer(y=unit * Y, algorithm="vmp", tol=1e-13).reliability(200, rng=0)
+        loose(unit).infer(y=unit * Y, method="vmp", tol=1e-13).reliability(200, rng=0)
         for unit in (1.0, 1000.0)
     ]
     assert found[0].khat == pytest.approx(found[1].khat, abs=1e-3)
@@ -236,7 +236,7 @@ def test_units_do_not_matter() -> None:
 
 
 def test_the_same_seed_finds_the_same() -> None:
-    post = groups().infer(y=Y, algorithm="vmp")
+    post = groups().infer(y=Y, method="vmp")
     first, again = (post.reliability(100, rng=7) for _ in range(2))
     assert first.khat == again.khat != post.reliability(100, rng=8).khat
     made = post.reliability(100, rng=np.random.default_rng(7))
@@ -256,7 +256,7 @@ def test_the_same_seed_finds_the_same() -> None:
 )
 def test_bad_arguments_are_refused_in_words(arguments: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
-        groups().infer(y=Y, algorithm="vmp").reliability(**arguments)
+        groups().infer(y=Y, method="vmp").reliability(**arguments)
 
 
 # -- kinds of posteriors ---------------------------------------------------------------------
@@ -286,14 +286,14 @@ def test_sums_beside_integrals_are_weighed_together() -> None:
     m.tau = Gamma(2, 1)
     m.mu = Normal(take([-1.0, 2.0], m.c), variance=1)
     m.y = Normal(m.mu, precision=m.tau).iid("n")
-    found = m.infer(y=Y[:3], algorithm="quadrature").reliability(300, rng=0)
+    found = m.infer(y=Y[:3], method="quadrature").reliability(300, rng=0)
     assert found.khat < 0.5
     assert "the belief agrees" in found.verdict
 
 
 def test_labels_gaps_and_members_without_data() -> None:
     y = np.array([-1.2, np.nan, 1.4, 0.9, -1.8, np.nan])
-    found = mixture().infer(y=y, algorithm="vmp").reliability(100, rng=0)
+    found = mixture().infer(y=y, method="vmp").reliability(100, rng=0)
     assert set(found.weighed) == {"pi", "mu"}
     assert np.isfinite(found.khat)
     assert found.unknowns.keys() == {"pi", "mu", "z"}
@@ -302,7 +302,7 @@ def test_labels_gaps_and_members_without_data() -> None:
 def test_rows_that_were_looked_at_in_parts() -> None:
     rng = np.random.default_rng(0)
     y = np.where(rng.random(300) < 0.5, -1.5, 1.5) + 0.7 * rng.normal(size=300)
-    whole = mixture().infer(y=y, algorithm="vmp").reliability(200, rng=0)
+    whole = mixture().infer(y=y, method="vmp").reliability(200, rng=0)
     parts = mixture().infer(y=y, batch_size=50, tol=1e-8).reliability(200, rng=0)
     assert set(parts.weighed) == set(whole.weighed) == {"pi", "mu"}
     for name in ("pi", "mu"):
@@ -310,7 +310,7 @@ def test_rows_that_were_looked_at_in_parts() -> None:
 
 
 def test_more_data_after_inference() -> None:
-    post = groups().infer(y=Y, algorithm="vmp").update(y=Y + 1, algorithm="vmp")
+    post = groups().infer(y=Y, method="vmp").update(y=Y + 1, method="vmp")
     found = post.reliability(200, rng=0)
     assert set(found.unknowns) >= {"between", "mu"}
     assert np.isfinite(found.khat)
@@ -324,13 +324,13 @@ def test_points_are_held() -> None:
 
 
 def test_merged_posteriors_are_refused_in_words() -> None:
-    posts = [groups().infer(y=y, algorithm="vmp") for y in (Y, Y + 1)]
+    posts = [groups().infer(y=y, method="vmp") for y in (Y, Y + 1)]
     with pytest.raises(TypeError, match="merged posterior has no data to weigh"):
         merge(*posts).reliability()
 
 
 def test_saved_posteriors_say_what_was_known_and_refuse_a_check(tmp_path: Any) -> None:
-    post = groups().infer(y=Y, algorithm="vmp")
+    post = groups().infer(y=Y, method="vmp")
     post.save(tmp_path / "post")
     loaded = load_posterior(tmp_path / "post")
     assert repr(loaded).endswith("intervals of between are too narrow")
@@ -339,7 +339,7 @@ def test_saved_posteriors_say_what_was_known_and_refuse_a_check(tmp_path: Any) -
 
 
 def test_ctrl_c_keeps_what_was_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
-    post = groups().infer(y=Y, algorithm="vmp")
+    post = groups().infer(y=Y, method="vmp")
     inside, calls = post._solved.inside, []
 
     def stopped(group: Any) -> Any:
@@ -356,19 +356,19 @@ def test_ctrl_c_keeps_what_was_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_posterior_says_what_its_check_has_found() -> None:
-    post = groups().infer(y=Y, algorithm="vmp")
+    post = groups().infer(y=Y, method="vmp")
     assert repr(post).endswith("intervals of between are too narrow")
     found = post.reliability(400, rng=0)
     assert found.unknowns["between"].ratio < 0.9
     assert post.cautions == ["intervals of between are too narrow"]
-    far = loose().infer(y=np.tile(Y, 10), algorithm="vmp")
+    far = loose().infer(y=np.tile(Y, 10), method="vmp")
     assert far.cautions == []
     far.reliability(200, rng=0)
     assert far.cautions == []
 
 
 def test_the_table_shows_worst_and_typical_members() -> None:
-    found = groups().infer(y=Y, algorithm="vmp").reliability(200, rng=0)
+    found = groups().infer(y=Y, method="vmp").reliability(200, rng=0)
     theta = found.unknowns["theta"]
     assert theta.shifts.shape == theta.ratios.shape == (8,)
     assert abs(theta.shift) == np.abs(theta.shifts).max()
@@ -388,7 +388,7 @@ def test_how_far_a_belief_with_weights_can_be_trusted():
     m.s = HalfNormal(scale=1.0)
     m.y = StudentT(4.0, m.b * m.x, scale=m.s)
     data = {"x": x, "y": 2.0 * x + 0.5 * np.random.default_rng(3).standard_t(3.0, 40)}
-    belief, truth = m.infer(data, algorithm="vmp"), m.infer(data, algorithm="quadrature")
+    belief, truth = m.infer(data, method="vmp"), m.infer(data, method="quadrature")
     found = belief.reliability(draws=1000, rng=0)
     for name in ("b", "s"):
         ratio = float(belief[name].std / truth[name].std)

@@ -66,8 +66,8 @@ def test_groups_that_are_seen_well_are_as_good_as_known() -> None:
     m.theta = Normal(0, precision=m.between).iid(12)
     m.y = Normal(m.theta[m.g], variance=1)
     y = rng.normal(size=12)[group] + rng.normal(size=len(group))
-    assert m.infer(g=group, y=y, algorithm="vmp").cautions == []
-    few = m.infer(g=group[::100], y=y[::100], algorithm="vmp")
+    assert m.infer(g=group, y=y, method="vmp").cautions == []
+    few = m.infer(g=group[::100], y=y[::100], method="vmp")
     assert few.cautions == ["intervals of between are too narrow"]
 
 
@@ -81,5 +81,5 @@ def test_points_have_no_intervals() -> None:
 def test_missing_numbers_do_not_hide_what_is_uncertain() -> None:
     study = STUDIES["8 groups"]
     y = np.array([2.8, np.nan, -0.4, 0.7, np.nan, 0.1, 1.8, 1.2])
-    post = study.build().infer(y=y, algorithm="vmp")
+    post = study.build().infer(y=y, method="vmp")
     assert post.cautions == ["intervals of between are too narrow"]

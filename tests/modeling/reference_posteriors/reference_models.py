@@ -254,7 +254,7 @@ def two_classes() -> Case:
     m.z = Categorical(m.theta).iid("n")
     m.y = Normal(take(m.mu, m.z), scale=take(m.sigma, m.z))
     parts = {**numbered("mu", "mu", 2), **numbered("sigma", "sigma", 2), "theta": ("theta", 0)}
-    return Case(m, read("low_dim_gauss_mix"), parts, options={"algorithm": "quadrature"})
+    return Case(m, read("low_dim_gauss_mix"), parts, options={"method": "quadrature"})
 
 
 def hidden_states() -> Case:

@@ -65,7 +65,7 @@ def hmm_drive_0(rng: Generator) -> Written:
         "u": rng.exponential(1 / np.array([0.5, 4.0])[z]),
         "v": rng.exponential(1 / np.array([0.3, 3.0])[z]),
     }
-    return Written(m, data, truth, {"algorithm": "quadrature"})
+    return Written(m, data, truth, {"method": "quadrature"})
 
 
 def hmm_drive_1(rng: Generator) -> Written:
@@ -114,7 +114,7 @@ def low_dim_gauss_mix_collapse(rng: Generator) -> Written:
     truth = {"mu": np.array([-1.5, 1.5]), "sigma": np.array([0.8, 1.0])}
     half = HalfNormal(scale=2).iid(2)
     mu = Normal(0, scale=2).iid(2)
-    asked = {"algorithm": "quadrature"}
+    asked = {"method": "quadrature"}
     return normal_mixture(Dirichlet([5.0, 5.0]), mu, half, truth, 400, rng, **asked)
 
 
@@ -157,7 +157,7 @@ def uk_drivers(rng: Generator) -> Written:
     season = 0.2 * np.sin(2 * np.pi * np.arange(n) / 12)
     y = level + season - 0.3 * x - 0.25 * w + 0.06 * rng.normal(size=n)
     truth = {"beta": -0.3, "lambda_": -0.25, "level": 0.03, "irregular": 0.06}
-    return Written(m, {"x": x, "w": w, "y": y}, truth, {"algorithm": "quadrature"})
+    return Written(m, {"x": x, "w": w, "y": y}, truth, {"method": "quadrature"})
 
 
 WRITTEN: dict[str, Callable[[Generator], Written]] = {

@@ -38,5 +38,5 @@ def solve(name: str, *, sweeps: int = 25) -> Any:
     """Return what a few sweeps find of members with data, made anew: a test may change it."""
     m, data = by_name(name)
     return variational(
-        m.infer(data, callback=lambda i, _: i >= sweeps, restarts=1, algorithm="vmp")
+        m.infer(data, callback=lambda i, _: i >= sweeps, n_init=1, method="vmp")
     ).informed

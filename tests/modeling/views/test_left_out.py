@@ -191,7 +191,7 @@ def test_states_of_single_data_are_summed_over():
     m.mu = Normal(0, variance=25).iid(2)
     m.z = Categorical(m.p).iid("n")
     m.y = Normal(m.mu[m.z], variance=1)
-    found, draws = likelihood_of(m.infer(y=Y, algorithm="vmp"))  # not a sum over 4096 joint states
+    found, draws = likelihood_of(m.infer(y=Y, method="vmp"))  # not a sum over 4096 joint states
     parts = draws["p"][:, None] * stats.norm.pdf(Y[:, None], draws["mu"][:, None])
     np.testing.assert_allclose(found, np.log(parts.sum(axis=-1)), rtol=1e-10)
 

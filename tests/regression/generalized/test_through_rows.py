@@ -60,10 +60,10 @@ CLASSIFIERS = [
     (BayesianLogisticRegression(tol=1e-10), SIGNS),
     (BayesianLogisticRegression(standardize=False, fit_intercept=False), SIGNS),
     (BayesianLogisticRegression(hyperparameters="type-II"), SIGNS),
-    (BayesianLogisticRegression(approximation="ep"), SIGNS),
-    (BayesianLogisticRegression(approximation="variational"), CLASSES),
-    (BayesianLogisticRegression(standardize=False, approximation="variational"), CLASSES),
-    (ProbitRegression(approximation="ep", standardize=False), SIGNS),
+    (BayesianLogisticRegression(method="ep"), SIGNS),
+    (BayesianLogisticRegression(method="variational"), CLASSES),
+    (BayesianLogisticRegression(standardize=False, method="variational"), CLASSES),
+    (ProbitRegression(method="ep", standardize=False), SIGNS),
 ]
 
 
@@ -79,7 +79,7 @@ def both_ways(model, y):
 
 def require_equal(one, other):
     # a learned precision is found to 2 %, and the evidence is flat there
-    rtol = 2e-2 if getattr(one, "approximation", "") and one.hyperparameters == "type-II" else 2e-5
+    rtol = 2e-2 if getattr(one, "method", "") and one.hyperparameters == "type-II" else 2e-5
     for name in ("coef_", "intercept_", "effective_parameters_"):
         np.testing.assert_allclose(
             getattr(one, name), getattr(other, name), rtol=rtol, atol=1e-6, err_msg=name

@@ -22,10 +22,11 @@ from sklearn.pipeline import Pipeline
 from posteriori.analysis.saved.saved_classes import (
     CLASSES,
     COMPUTED,
+    EARLIER_ATTRIBUTES,
     EARLIER_NAMES,
-    EARLIER_VALUES,
     ROWS_OF_COMPUTED,
     SHARED_PARTS,
+    Earlier,
 )
 from posteriori.analysis.saved.stated_shapes import require_stated_shapes
 from posteriori.distributions.base import Distribution
@@ -286,14 +287,16 @@ class _Reader:
         guest = cls.__module__.startswith("sklearn.")
         parameters = cls._parameters if issubclass(cls, Distribution) else {}
         decoded: dict[str, Any] = {}
-        for key, item in state.items():
+        earlier = EARLIER_ATTRIBUTES.get(cls.__name__, {})
+        for written, item in state.items():
+            key, now = earlier.get(written, Earlier(written))
             if key in parameters:  # some are read through a property that checks them
                 value.__dict__[key] = self.decode(item, depth)
                 continue
             entry = _class_entry(cls, key)
             if key.startswith("__") or callable(entry) or isinstance(entry, property):
                 raise ValueError(f"{key[:40]!r} is no attribute that files may set")
-            decoded[key] = attribute = _current_value(cls, key, self.decode(item, depth))
+            decoded[key] = attribute = now(self.decode(item, depth))
             if guest and type(attribute) is int and attribute > _LARGEST_SIZE:
                 raise ValueError(f"{key!r} is too large")
             object.__setattr__(value, key, attribute)
@@ -323,11 +326,6 @@ def _current_name(name: Any) -> str:
     """Return the name of a class; earlier files name its module too, and some classes otherwise."""
     last = str(name).rpartition(":")[2]
     return EARLIER_NAMES.get(last, last)
-
-
-def _current_value(cls: type, key: str, value: Any) -> Any:
-    earlier = EARLIER_VALUES.get((cls.__name__, key), {})
-    return earlier.get(value, value) if isinstance(value, str) else value
 
 
 def _class_named(name: str, *, record: bool) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 __all__ = [
     "CLASSES",
     "COMPUTED",
+    "EARLIER_ATTRIBUTES",
     "EARLIER_NAMES",
-    "EARLIER_VALUES",
     "ROWS_OF_COMPUTED",
     "SHARED_PARTS",
 ]
@@ -165,8 +168,29 @@ EARLIER_NAMES = {
     )
 }
 
-#: Values of parameters, by class and name, that files of earlier versions know by another name.
-EARLIER_VALUES = {("GaussianDiscriminant", "covariance"): {"per-class": "full"}}
+
+class Earlier(NamedTuple):
+    """An attribute of files of earlier versions: its name now, and its value now."""
+
+    name: str
+    now: Callable[[Any], Any] = lambda value: value
+
+
+_METHOD = {"approximation": Earlier("method")}
+_ESTIMATE = {"estimate": Earlier("method")}
+_RESTARTS = {"restarts": Earlier("n_init", lambda further: 1 + further)}
+
+#: Attributes of classes, as these are called now, that files of earlier versions hold otherwise.
+EARLIER_ATTRIBUTES: dict[str, dict[str, Earlier]] = {
+    "BayesianLogisticRegression": _METHOD,
+    "GaussianDiscriminant": _ESTIMATE
+    | {"covariance": Earlier("covariance", lambda kind: "full" if kind == "per-class" else kind)},
+    "GaussianProcessClassifier": _METHOD | _RESTARTS,
+    "GaussianProcessRegressor": _METHOD | _RESTARTS,
+    "NaiveBayes": _ESTIMATE,
+    "ProbitRegression": _METHOD,
+    "SparseGaussianProcessRegressor": _RESTARTS,
+}
 
 #: Records that are computed anew from their parts when a file is read, and the class of the rows among these.
 COMPUTED = "DenseProcess"

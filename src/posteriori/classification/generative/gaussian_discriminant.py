@@ -65,7 +65,7 @@ class GaussianDiscriminant(JointClassifier):
     covariance : {"full", "diagonal", "shared"}
         A covariance for each class (quadratic boundaries), independent columns with variances of their own
         in each class, or one covariance for all classes (linear boundaries).
-    estimate : {"bayes", "ml"}
+    method : {"bayes", "ml"}
         "bayes" integrates means and covariances out: classes become Student distributions, wider
         where rows are few, and there is evidence. "ml" plugs in the estimates of highest likelihood.
     shrinkage : float in [0, 1], or "auto"
@@ -120,7 +120,7 @@ class GaussianDiscriminant(JointClassifier):
     """
 
     _constraints = {
-        "estimate": ESTIMATE,
+        "method": ESTIMATE,
         "covariance": covariance_of("full", "diagonal", "shared"),
         "shrinkage": Constraint('lie between 0 and 1 or be "auto"', 0.0, 1.0, choices=("auto",)),
     }
@@ -129,14 +129,14 @@ class GaussianDiscriminant(JointClassifier):
         self,
         covariance: str = "shared",
         *,
-        estimate: str = "bayes",
+        method: str = "bayes",
         shrinkage: float | str = 0.0,
         class_prior: Any = None,
         class_weight: Any = None,
         prior: Any = None,
     ) -> None:
         self.covariance = covariance
-        self.estimate = estimate
+        self.method = method
         self.shrinkage = shrinkage
         self.class_prior = class_prior
         self.class_weight = class_weight
@@ -147,7 +147,7 @@ class GaussianDiscriminant(JointClassifier):
         learned = (
             self._learn_columns(rows) if self.covariance == "diagonal" else self._learn_full(rows)
         )
-        labels = learn_priors(self.class_prior, rows.counts, self.estimate)
+        labels = learn_priors(self.class_prior, rows.counts, self.method)
         self._forget()
         self.classes_ = rows.classes
         self.class_prior_ = labels.probabilities
@@ -156,7 +156,7 @@ class GaussianDiscriminant(JointClassifier):
         self.n_parameters_ = self._count_parameters(*learned.densities.means.shape)
         self._keep(learned)
         total = learned.log_probability + labels.log_probability
-        if self.estimate == "ml":
+        if self.method == "ml":
             self.log_likelihood_ = total
         else:
             self.log_evidence_ = LogEvidence(
@@ -171,9 +171,9 @@ class GaussianDiscriminant(JointClassifier):
 
     def _check_together(self) -> None:
         """Refuse parameters that do not go together."""
-        if self.shrinkage and (self.estimate == "bayes" or self.covariance == "diagonal"):
+        if self.shrinkage and (self.method == "bayes" or self.covariance == "diagonal"):
             raise ValueError(
-                'shrinkage is for estimate="ml" with a full covariance; with "bayes" the prior shrinks'
+                'shrinkage is for method="ml" with a full covariance; with "bayes" the prior shrinks'
             )
         family = NormalInverseGamma if self.covariance == "diagonal" else NormalInverseWishart
         if self.prior is not None and not isinstance(self.prior, family):
@@ -181,12 +181,12 @@ class GaussianDiscriminant(JointClassifier):
                 f"prior must be a {family.__name__} for covariance={self.covariance!r}, "
                 f"got {self.prior!r}"
             )
-        if self.prior is not None and self.estimate == "ml":
-            raise ValueError('prior is for estimate="bayes"; estimate="ml" has none')
+        if self.prior is not None and self.method == "ml":
+            raise ValueError('prior is for method="bayes"; method="ml" has none')
 
     def _learn_columns(self, rows: LabelledRows) -> LearnedClasses:
         moments = moments_by_class(rows)
-        if self.estimate == "ml":
+        if self.method == "ml":
             return most_likely_columns(moments, rows.classes.tolist())
         return bayesian_columns(self.prior or default_columns_prior(*overall(moments)), moments)
 
@@ -199,7 +199,7 @@ class GaussianDiscriminant(JointClassifier):
             scatter = class_scatters(rows, means)
         squares = np.diagonal(scatter, axis1=1, axis2=2)
         mean, variance = overall(moments._replace(squares=squares))
-        if self.estimate == "ml":
+        if self.method == "ml":
             return self._most_likely(rows, means, scatter, variance)
         prior = self.prior or default_full_prior(mean, variance)
         return bayesian_full(prior, means, counts, scatter)
@@ -241,7 +241,7 @@ class GaussianDiscriminant(JointClassifier):
     # -- how the rows fare, and the prior ----------------------------------------------------
 
     def _integrates(self) -> bool:
-        return self.estimate == "bayes"
+        return self.method == "bayes"
 
     def _left_out(self, x: Array, codes: Any) -> Array:
         if self.covariance != "diagonal":
@@ -278,7 +278,7 @@ class GaussianDiscriminant(JointClassifier):
         They need not be named where there are only two.
 
         ============  ==========================  ==================================================
-        covariance    estimate="ml"               estimate="bayes"
+        covariance    method="ml"                 method="bayes"
         ============  ==========================  ==================================================
         shared        hyperplane                  quadric (a hyperplane for classes of equal size)
         full          quadric                     quadric for classes of equal size, else a level set

@@ -175,7 +175,7 @@ class JointClassifier(LabelledLearner, ProbabilisticClassifier):
         if impossible.any():
             raise ValueError(
                 f"row {int(np.argmax(impossible))} of X has probability 0 in every class; "
-                'estimate="bayes" leaves room for what was not seen'
+                'method="bayes" leaves room for what was not seen'
             )
         return joint
 

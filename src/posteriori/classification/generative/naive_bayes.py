@@ -52,7 +52,7 @@ class NaiveBayes(JointClassifier):
         Kind of all columns, or of each: "normal", "bernoulli" (0 or 1), "poisson" (counts),
         "categorical" (codes 0, 1, …), or "table" (codes whose combinations have probabilities of
         their own: such columns are not independent). NaN is a missing entry, but not in a table.
-    estimate : {"bayes", "ml"}
+    method : {"bayes", "ml"}
         "bayes" integrates the parameters out and has evidence; "ml" plugs in the estimates of
         highest likelihood, which give probability 0 to what was not seen.
     class_prior : array (K,), optional
@@ -96,36 +96,36 @@ class NaiveBayes(JointClassifier):
     array([[0.6, 0.4]])
     """
 
-    _constraints = {"estimate": ESTIMATE}
+    _constraints = {"method": ESTIMATE}
 
     def __init__(
         self,
         columns: Any = "normal",
         *,
-        estimate: str = "bayes",
+        method: str = "bayes",
         class_prior: Any = None,
         class_weight: Any = None,
         priors: Mapping[str, Any] | None = None,
     ) -> None:
         self.columns = columns
-        self.estimate = estimate
+        self.method = method
         self.class_prior = class_prior
         self.class_weight = class_weight
         self.priors = priors
 
     def _learn(self, rows: LabelledRows) -> None:
-        priors = check_priors(self.priors, self.estimate == "bayes")
+        priors = check_priors(self.priors, self.method == "bayes")
         self.columns_ = check_kinds(self.columns, rows.x.shape[1])
         self._places = places_of(self.columns_)
         check_values(self._places, rows.x)
         for place in self._places.get("normal", ()):
             require_moderate(f"column {place} of X", rows.x[:, place])
-        integrate = self.estimate == "bayes"
+        integrate = self.method == "bayes"
         learned = {
             kind: learn_columns(kind, _columns_of(rows, at), priors.get(kind), integrate)
             for kind, at in self._places.items()
         }
-        labels = learn_priors(self.class_prior, rows.counts, self.estimate)
+        labels = learn_priors(self.class_prior, rows.counts, self.method)
         self._forget()
         self.classes_ = rows.classes
         self.class_prior_ = labels.probabilities
@@ -179,7 +179,7 @@ class NaiveBayes(JointClassifier):
     # -- how the rows fare, and the prior ----------------------------------------------------
 
     def _integrates(self) -> bool:
-        return self.estimate == "bayes"
+        return self.method == "bayes"
 
     def _left_out(self, x: Array, codes: Any) -> Array:
         found = self._log_densities(x)

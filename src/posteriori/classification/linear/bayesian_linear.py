@@ -83,7 +83,7 @@ _UNSETTLED = 0.01
 
 def _passes_over_rows(estimator: Any) -> bool:
     """Tell whether rows are only summed over, pass by pass."""
-    return bool(estimator.approximation == "laplace")
+    return bool(estimator.method == "laplace")
 
 
 class Link(NamedTuple):
@@ -130,7 +130,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
     def __init__(
         self,
         prior_precision: float = 1.0,
-        approximation: str = "laplace",
+        method: str = "laplace",
         *,
         fit_intercept: bool = True,
         standardize: bool = True,
@@ -141,7 +141,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         groups: Any = None,
     ) -> None:
         self.prior_precision = prior_precision
-        self.approximation = approximation
+        self.method = method
         self.hyperparameters = hyperparameters
         self.fit_intercept = fit_intercept
         self.standardize = standardize
@@ -152,9 +152,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = (
-            self._several_classes and self.approximation != "polya-gamma"
-        )
+        tags.classifier_tags.multi_class = self._several_classes and self.method != "polya-gamma"
         return tags
 
     # -- the likelihood of two classes -------------------------------------------------------
@@ -209,7 +207,7 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
     def _read_rows(self, X: Any, y: Any, sample_weight: Any) -> LabelledRows:
         rows = check_labelled_rows(self, X, y, sample_weight, class_weight=self.class_weight)
         if len(rows.classes) > 2 and not self.__sklearn_tags__().classifier_tags.multi_class:
-            remedy = " with approximation='ep'" if self._several_classes else ""
+            remedy = " with method='ep'" if self._several_classes else ""
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass: "
                 f"{type(self).__name__} got {len(rows.classes)} classes; "
@@ -220,9 +218,9 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         return rows
 
     def _require_groups_suit(self) -> None:
-        if self.approximation != "laplace":
+        if self.method != "laplace":
             raise ValueError(
-                f"groups need approximation='laplace', got {self.approximation!r}: the spreads are "
+                f"groups need method='laplace', got {self.method!r}: the spreads are "
                 "chosen by its evidence"
             )
 
@@ -280,23 +278,23 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
         limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
         density_of = partial(self._density, design, rows, precision, mean)
         mode = density_mode(density_of(None), **limits)
-        if self.approximation == "variational":
+        if self.method == "variational":
             belief = fit_normal_bound(density_of, mode, precision, **limits)
-        elif self.approximation == "polya-gamma":
+        elif self.method == "polya-gamma":
             start, sign = laplace_belief(mode, precision), class_signs(rows)
             assert self._link.augmented is not None  # else it is no approximation of this class
             belief = self._link.augmented(
                 design, sign, precision, mean, rows.frequency, start=start, **limits
             )
-        elif self.approximation == "ep":
+        elif self.method == "ep":
             near = laplace_belief(mode, precision)
             if len(rows.classes) > 2:  # cavities of flat sites at a far mode would be too wide
                 near = fit_normal_bound(density_of, mode, precision, tol=self.tol, max_iter=3)
             predictors, tilt, sites = self._sites(design, rows, near)
             belief, _ = fit_sites(predictors, tilt, precision, mean, start=sites, **limits)
-        if self.approximation == "laplace" or not self._settled(belief):
+        if self.method == "laplace" or not self._settled(belief):
             return (*self._laplace(density_of, mode, precision, rows), "laplace")
-        return belief, belief, _KINDS[self.approximation]
+        return belief, belief, _KINDS[self.method]
 
     def _laplace(
         self, density_of: Any, mode: Mode, precision: Array, rows: LabelledRows
@@ -313,11 +311,11 @@ class BayesianLinearClassifier(ProbabilisticClassifier, LinearPredictorEstimator
 
     def _settled(self, belief: WeightBelief) -> bool:
         """Tell whether the answer can be used: any bound that was raised, EP near its fixed point."""
-        bound = self.approximation != "ep" and belief.n_iter > 0
+        bound = self.method != "ep" and belief.n_iter > 0
         if bound or belief.converged or belief.step <= _UNSETTLED:
             return True
         warnings.warn(
-            f"{type(self).__name__} did not converge in {belief.n_iter} steps of {self.approximation!r} "
+            f"{type(self).__name__} did not converge in {belief.n_iter} steps of {self.method!r} "
             f"(the last one was of {belief.step:.2g} standard deviations): posterior and evidence are "
             "those of 'laplace'. Raise max_iter or prior_precision.",
             ConvergenceWarning,

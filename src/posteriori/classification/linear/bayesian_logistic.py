@@ -47,7 +47,7 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
     ----------
     prior_precision : float
         Precision α of every weight, and of the intercept.
-    approximation : {"laplace", "variational", "ep", "polya-gamma"}
+    method : {"laplace", "variational", "ep", "polya-gamma"}
         Laplace's method is the fastest; the variational belief is the normal one with the highest
         bound of the evidence; expectation propagation is the nearest to the truth. "polya-gamma"
         (Jaakkola's bound) is for two classes, its covariance is too narrow.
@@ -127,7 +127,7 @@ class BayesianLogisticRegression(BayesianLinearClassifier):
     )
     _constraints = {
         **BayesianLinearClassifier._constraints,
-        "approximation": one_of("laplace", "variational", "ep", "polya-gamma"),
+        "method": one_of("laplace", "variational", "ep", "polya-gamma"),
     }
     _several_classes: ClassVar[bool] = True
 

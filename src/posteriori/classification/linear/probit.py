@@ -28,7 +28,7 @@ class ProbitRegression(BayesianLinearClassifier):
     ----------
     prior_precision : float
         Precision α of every weight, and of the intercept.
-    approximation : {"laplace", "variational", "ep"}
+    method : {"laplace", "variational", "ep"}
         Laplace's method is the fastest; the variational belief is the normal one with the highest
         bound of the evidence; expectation propagation is nearly exact.
     fit_intercept, standardize, class_weight, tol, max_iter, hyperparameters, groups
@@ -50,7 +50,7 @@ class ProbitRegression(BayesianLinearClassifier):
 
     Examples
     --------
-    >>> model = ProbitRegression(approximation="ep").fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> model = ProbitRegression(method="ep").fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> model.predict([[0.5], [2.5]])
     array([0, 1])
     """
@@ -64,5 +64,5 @@ class ProbitRegression(BayesianLinearClassifier):
     )
     _constraints = {
         **BayesianLinearClassifier._constraints,
-        "approximation": one_of("laplace", "variational", "ep"),
+        "method": one_of("laplace", "variational", "ep"),
     }

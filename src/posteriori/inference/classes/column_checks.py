@@ -36,7 +36,7 @@ def check_priors(priors: Mapping[str, Any] | None, integrate: bool) -> dict[str,
     """Return priors by kind, refusing those of another family than the kind has."""
     given = {} if priors is None else dict(priors)
     if given and not integrate:
-        raise ValueError('priors are for estimate="bayes"; estimate="ml" has none')
+        raise ValueError('priors are for method="bayes"; method="ml" has none')
     for kind, prior in given.items():
         if kind not in KINDS:
             raise ValueError(f"priors must be by kind ({', '.join(KINDS)}); got {kind!r}")

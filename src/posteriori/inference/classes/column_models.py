@@ -243,7 +243,7 @@ def _share(part: Array, total: Array, labels: Any) -> Array:
         k, d = np.argwhere(total == 0)[0]
         raise ValueError(
             f"column {d} of its kind is missing in all rows of class {labels[k]!r}: "
-            'leave it out or choose estimate="bayes"'
+            'leave it out or choose method="bayes"'
         )
     return part / total
 

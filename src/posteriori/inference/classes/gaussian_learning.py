@@ -33,7 +33,9 @@ __all__ = [
     "most_likely_full",
 ]
 
-_SINGULAR = 'is singular: give more rows, or choose shrinkage > 0, covariance="diagonal" or estimate="bayes"'
+_SINGULAR = (
+    'is singular: give more rows, or choose shrinkage > 0, covariance="diagonal" or method="bayes"'
+)
 
 
 class LearnedClasses(NamedTuple):
@@ -96,7 +98,7 @@ def most_likely_columns(moments: ColumnMoments, labels: Any) -> LearnedClasses:
     if not (variance > 0).all():
         k, d = np.argwhere(~(variance > 0))[0]
         raise ValueError(
-            f'column {d} is constant in class {labels[k]!r}: leave it out or choose estimate="bayes"'
+            f'column {d} is constant in class {labels[k]!r}: leave it out or choose method="bayes"'
         )
     dof = np.full(variance.shape, np.inf)
     log_likelihood = -0.5 * (moments.counts * (LOG_2PI + np.log(variance) + 1.0)).sum()

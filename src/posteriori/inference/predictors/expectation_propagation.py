@@ -180,7 +180,7 @@ def fit_sites(
         if not np.isfinite(step):
             raise ValueError(
                 "expectation propagation has left the normal distributions: raise prior_precision, or "
-                "use approximation='variational'"
+                "use method='variational'"
             )
         progress.note(max(step, abs(new.log_determinant)))
         if progress.converged or progress.stalled or progress.n_iter >= max_iter:

@@ -90,7 +90,7 @@ def maximize_evidence(
     *,
     bounds: SearchBounds,
     fixed: Sequence[str] = (),
-    restarts: int = 0,
+    n_init: int = 1,
     rng: Seed = None,
     callback: Callable[[int, float], Any] | None = None,
     tol: float = 0.0,
@@ -106,10 +106,10 @@ def maximize_evidence(
     bounds : SearchBounds
     fixed : sequence of str
         Names of parameters that stay as they are; "RBF.scale" are all of "RBF.scale[0]", ….
-    restarts : int
-        Further starts, at random around what is usual.
+    n_init : int
+        Starts, of which all but the first are at random around what is usual.
     rng : Generator, int or None
-        For these.
+        Of these.
     callback : callable, optional
         Is told the number of the evaluation and the highest evidence so far, and ends the search by
         answering True.
@@ -135,7 +135,7 @@ def maximize_evidence(
     free = find_free(kernel, fixed)
     search = _Search(objective, kernel, free, callback, tol)
     try:
-        for start in _starts(search, bounds, restarts, as_generator(rng)):
+        for start in _starts(search, bounds, n_init, as_generator(rng)):
             search.climb(start, bounds.low[free], bounds.high[free])
     except (KeyboardInterrupt, _Enough):
         if search.best is None:
@@ -233,7 +233,7 @@ class _Search:
 
 
 def _starts(
-    search: _Search, bounds: SearchBounds, restarts: int, rng: np.random.Generator
+    search: _Search, bounds: SearchBounds, n_init: int, rng: np.random.Generator
 ) -> Iterator[Array]:
     """Yield the better of the kernel's own parameters and of usual ones, then random ones."""
     free = search.free
@@ -242,5 +242,5 @@ def _starts(
         search.look(own)
         return
     yield min((own, usual), key=lambda point: search.look(point)[0])
-    for _ in range(restarts):
+    for _ in range(n_init - 1):
         yield usual + bounds.spread[free] * rng.standard_normal(usual.size)

@@ -17,7 +17,7 @@ __all__ = ["OPTION_NAMES", "Options"]
 class Options:
     """Choices for variational inference, as :meth:`Model.infer` takes them; exact blocks need none."""
 
-    restarts: int | None = None
+    n_init: int | None = None
     tol: float = 1e-6
     max_iter: int = 2000
     rng: Seed = 0
@@ -27,10 +27,10 @@ class Options:
     form: Mapping[str, str] = field(default_factory=dict)
     batch_size: int | None = None
     progress: bool | None = None
-    algorithm: str | None = None
+    method: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("restarts", "max_iter", "batch_size"):
+        for name in ("n_init", "max_iter", "batch_size"):
             value = getattr(self, name)
             whole = isinstance(value, Integral) and not isinstance(value, bool)
             if value is not None and not (whole and value >= 1):
@@ -52,10 +52,10 @@ class Options:
                 "progress must be True, False, or None to show the bound when it takes long, "
                 f"got {self.progress!r}"
             )
-        if self.algorithm not in (None, "vmp", "quadrature"):
+        if self.method not in (None, "vmp", "quadrature"):
             raise ValueError(
-                'algorithm must be "vmp" (beliefs that are independent between groups), '
-                f'"quadrature" (an integral over a few unknowns) or None, got {self.algorithm!r}'
+                'method must be "vmp" (beliefs that are independent between groups), '
+                f'"quadrature" (an integral over a few unknowns) or None, got {self.method!r}'
             )
         _require_groups(self.factorize)
         for name, form in self.form.items():
@@ -91,7 +91,7 @@ class Options:
         """Whether something was chosen that only an ascent of the bound knows."""
         default = Options()
         chosen = any(getattr(self, n) != getattr(default, n) for n in _OF_ASCENTS)
-        return self.algorithm == "vmp" or (chosen and self.algorithm is None)
+        return self.method == "vmp" or (chosen and self.method is None)
 
     @property
     def asks_for_approximation(self) -> bool:
@@ -101,7 +101,7 @@ class Options:
 
 #: Choices that have no meaning for an integral.
 _OF_ASCENTS = (
-    "restarts",
+    "n_init",
     "tol",
     "max_iter",
     "callback",

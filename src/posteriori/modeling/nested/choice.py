@@ -105,7 +105,7 @@ def _most_numbers(group: Group) -> int:
 
 
 def _is_asked_for(group: Group) -> bool:
-    return group.options is not None and group.options.algorithm == "quadrature"
+    return group.options is not None and group.options.method == "quadrature"
 
 
 def _candidates(group: Group) -> dict[str, Free | States]:

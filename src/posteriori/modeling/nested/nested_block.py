@@ -44,12 +44,10 @@ def fits_nested(group: Group, inside: Inside) -> Fit:
         return Fit(False)
     outside = choose_outside(group, inside)
     if isinstance(outside, str):
-        if options is not None and options.algorithm == "quadrature":
-            raise TypeError(
-                f'algorithm="quadrature" does not fit {", ".join(group.names)}: {outside}'
-            )
+        if options is not None and options.method == "quadrature":
+            raise TypeError(f'method="quadrature" does not fit {", ".join(group.names)}: {outside}')
         return Fit(False)
-    if outside.seconds > _PATIENCE and (options is None or options.algorithm != "quadrature"):
+    if outside.seconds > _PATIENCE and (options is None or options.method != "quadrature"):
         return Fit(False, instead=_too_long(outside))
     return Fit(True, outside)
 
@@ -57,7 +55,7 @@ def fits_nested(group: Group, inside: Inside) -> Fit:
 def _too_long(outside: Outside) -> str:
     return (
         f"an integral over {', '.join(outside.names)} with {outside.points:.3g} points, which would "
-        f'take about {_duration(outside.seconds)}; algorithm="quadrature" asks for it'
+        f'take about {_duration(outside.seconds)}; method="quadrature" asks for it'
     )
 
 
@@ -207,7 +205,7 @@ class _Search:
         except TooWideError as error:
             raise ValueError(
                 f"the integral over {', '.join(self.block.coordinates.names)} did not end: {error}; "
-                'give priors that are nearer to the data, or ask for algorithm="vmp"'
+                'give priors that are nearer to the data, or ask for method="vmp"'
             ) from None
         except ValueError as error:
             self.failure = self.failure or error

@@ -107,7 +107,7 @@ def check_apart(lattice: Lattice, coordinates: Coordinates) -> None:
             raise ValueError(
                 f"the data do not tell the classes of {item.name} apart: with probability "
                 f"{near:.2g} or more two of them are nearly equal, and no order names them; leave "
-                'algorithm="quadrature" out, or give them priors that lie apart'
+                'method="quadrature" out, or give them priors that lie apart'
             )
 
 

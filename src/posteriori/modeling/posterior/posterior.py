@@ -454,7 +454,7 @@ class Posterior:
         >>> m.theta = Normal(m.mu, precision=m.between).iid("g")
         >>> m.y = Normal(m.theta, variance=1)
         >>> y = [2.8, 0.9, -0.4, 0.7, -0.1, 0.1, 1.8, 1.2]
-        >>> found = m.infer(y=y, algorithm="vmp").reliability(rng=0)
+        >>> found = m.infer(y=y, method="vmp").reliability(rng=0)
         >>> found.verdict
         'intervals of between are too narrow'
         >>> round(found.unknowns["between"].ratio, 1)

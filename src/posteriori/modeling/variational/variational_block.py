@@ -123,7 +123,7 @@ def _solve(approximation: Approximation) -> tuple[Problem, Ascent]:
     """Ascend from several starts, and from the best of them to the end."""
     options = approximation.options
     several = approximation.structure.exchangeable and not options.init
-    starts = options.restarts or (_STARTS if several else 1)
+    starts = options.n_init or (_STARTS if several else 1)
     rng = as_generator(options.rng)
     many = approximation.largest * starts >= min(streaming.MANY, streaming.MANY_COVARIANCES)
     wanted = many or options.batch_size is not None

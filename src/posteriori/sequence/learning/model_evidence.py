@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import count
 from typing import Any, NamedTuple
 
 from posteriori.estimators.approximate_posterior import Unweighed
@@ -60,8 +61,10 @@ def draw_model_evidence(model: Any, draws: int, rng: Seed, callback: Any) -> Dra
     data, rows, sums = model._training
     paths, emission = build_paths(model, data, rows), build_emission(model, data, rows)
     alike = is_alike(model.emission_prior)
+    done = count(1)
+    told = None if callback is None else lambda: callback(next(done), draws)
     found = estimate_chain_evidence(
-        paths, emission, sums, draws, as_generator(rng), alike=alike, progress=callback
+        paths, emission, sums, draws, as_generator(rng), alike=alike, progress=told
     )
     if found.added:
         warnings.warn(

@@ -188,13 +188,13 @@ def test_members_without_data_tell_nothing(case: str) -> None:
 
 
 def test_members_before_the_gaps_keep_their_belief() -> None:
-    alone = poisson_mixture().infer(x=COUNTS, algorithm="vmp")
-    more = poisson_mixture().infer(x=with_gaps(COUNTS, "x", 5), algorithm="vmp")
+    alone = poisson_mixture().infer(x=COUNTS, method="vmp")
+    more = poisson_mixture().infer(x=with_gaps(COUNTS, "x", 5), method="vmp")
     assert_allclose(more["z"].probabilities[:7], alone["z"].probabilities, rtol=1e-6)
 
 
 def test_a_class_without_data_is_as_likely_as_shared_beliefs_say() -> None:
-    post = poisson_mixture().infer(x=with_gaps(COUNTS, "x", 5), algorithm="vmp")
+    post = poisson_mixture().infer(x=with_gaps(COUNTS, "x", 5), method="vmp")
     log_pi = post["pi"].mean_params[0]
     expected = np.exp(log_pi) / np.exp(log_pi).sum()
     assert_allclose(post["z"].probabilities[7:], np.broadcast_to(expected, (5, 2)), rtol=1e-9)
@@ -238,7 +238,7 @@ def test_the_end_of_a_series_follows_from_its_last_number() -> None:
 
 def test_gaps_in_the_middle_are_left_out_too() -> None:
     x = np.insert(COUNTS, 3, [NAN, NAN])
-    alone, more = (poisson_mixture().infer(x=values, algorithm="vmp") for values in (COUNTS, x))
+    alone, more = (poisson_mixture().infer(x=values, method="vmp") for values in (COUNTS, x))
     assert_allclose(more["pi"].mean, alone["pi"].mean, rtol=1e-6)
     assert_allclose(
         np.delete(more["z"].probabilities, [3, 4], axis=0), alone["z"].probabilities, rtol=1e-5

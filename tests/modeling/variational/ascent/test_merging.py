@@ -109,22 +109,22 @@ def test_split_classes_become_one(case: Any, monkeypatch: pytest.MonkeyPatch) ->
     m, data = case(1500)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = variational(m.infer(data, restarts=1))
+        found = variational(m.infer(data, n_init=1))
     assert found.used_classes()["z"] == (CASES[case], K)
     assert found.ascent.converged
     assert len(found.ascent.trace) < 60
     assert np.all(np.diff(found.ascent.trace) > -1e-10 * abs(found.log_evidence))
     assert_allclose(found.problem.slow_bound()[0], found.log_evidence, rtol=1e-11)
-    same = plain(monkeypatch, m, data, restarts=1, max_iter=80)
+    same = plain(monkeypatch, m, data, n_init=1, max_iter=80)
     assert found.log_evidence > same.log_evidence - 1e-5
 
 
 def test_rows_in_parts_are_merged_by_their_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     m, data = normal_classes(3000)
-    whole = variational(m.infer(data, restarts=1))
+    whole = variational(m.infer(data, n_init=1))
     for name, value in {"SMALLEST": 1, "LARGEST": 1, "FEWEST_ROWS": 400, "MANY": 1}.items():
         monkeypatch.setattr(streaming, name, value)
-    parts = variational(m.infer(data, restarts=1))
+    parts = variational(m.infer(data, n_init=1))
     assert "in 8 parts" in parts.problem.local[0].describe()
     assert parts.used_classes()["z"] == (3, K)
     assert_allclose(parts.log_evidence, whole.log_evidence, rtol=1e-9)
@@ -177,8 +177,8 @@ def test_many_rows_converge_where_plain_sweeps_creep(monkeypatch: pytest.MonkeyP
     m, data = normal_classes(100_000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = [variational(m.infer(data, restarts=1, rng=seed)) for seed in range(2)]
-    long = [plain(monkeypatch, m, data, restarts=1, rng=seed, max_iter=150) for seed in range(4)]
+        found = [variational(m.infer(data, n_init=1, rng=seed)) for seed in range(2)]
+    long = [plain(monkeypatch, m, data, n_init=1, rng=seed, max_iter=150) for seed in range(4)]
     best = max(result.log_evidence for result in long)
     assert not all(result.ascent.converged for result in long)
     for result in found:

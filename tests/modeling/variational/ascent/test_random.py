@@ -117,7 +117,7 @@ def watched(m: Model, add: Any, names: list[str], gates: list[tuple[str, str]]) 
 def approximate(world: World, sweeps: int) -> Any:
     """Return a posterior whose blocks are all variational, even where there are exact ones."""
     return world.model.infer(
-        world.data, factorize=[[]], restarts=1, callback=lambda i, _: i >= sweeps
+        world.data, factorize=[[]], n_init=1, callback=lambda i, _: i >= sweeps
     )
 
 

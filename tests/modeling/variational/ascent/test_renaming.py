@@ -36,8 +36,8 @@ def mixture(size: int = 3) -> tuple[Model, dict, np.ndarray]:
 
 def test_states_of_a_chain_that_start_exchanged():
     m, data, z = chain()
-    right = m.infer(data, algorithm="vmp", init={"z": z})
-    wrong = m.infer(data, algorithm="vmp", init={"z": 1 - z})
+    right = m.infer(data, method="vmp", init={"z": z})
+    wrong = m.infer(data, method="vmp", init={"z": 1 - z})
     assert right.mu.mean[0] < right.mu.mean[1]
     assert_allclose(float(wrong.log_evidence), float(right.log_evidence), atol=1e-4)
     assert_allclose(wrong.mu.mean, right.mu.mean, atol=1e-3)
@@ -48,8 +48,8 @@ def test_states_of_a_chain_that_start_exchanged():
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_classes_that_start_in_any_order(order):
     m, data, z = mixture()
-    right = m.infer(data, algorithm="vmp", init={"z": z})
-    other = m.infer(data, algorithm="vmp", init={"z": np.array(order)[z]})
+    right = m.infer(data, method="vmp", init={"z": z})
+    other = m.infer(data, method="vmp", init={"z": np.array(order)[z]})
     assert_allclose(float(other.log_evidence), float(right.log_evidence), atol=1e-4)
     assert_allclose(other.mu.mean, right.mu.mean, atol=1e-3)
 
@@ -57,14 +57,14 @@ def test_classes_that_start_in_any_order(order):
 def test_many_classes_exchange_two_at_a_time():
     m, data, z = mixture(6)
     order = np.array([1, 0, 2, 5, 4, 3])
-    right = m.infer(data, algorithm="vmp", init={"z": z})
-    other = m.infer(data, algorithm="vmp", init={"z": order[z]})
+    right = m.infer(data, method="vmp", init={"z": z})
+    other = m.infer(data, method="vmp", init={"z": order[z]})
     assert_allclose(float(other.log_evidence), float(right.log_evidence), atol=1e-4)
     assert_allclose(other.mu.mean, right.mu.mean, atol=1e-3)
 
 
 def factors_of(m: Model, **data):
-    return m.plan(**data, algorithm="vmp").bound.factors
+    return m.plan(**data, method="vmp").bound.factors
 
 
 def with_rates(rates) -> Model:

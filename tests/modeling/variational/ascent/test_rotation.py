@@ -51,7 +51,7 @@ def count_sweeps(monkeypatch):
 @pytest.mark.parametrize("case", CASES)
 def test_surplus_columns_take_few_sweeps_and_end_where_plain_sweeps_stand_still(case, count_sweeps):
     y, model = data_and_model(case)
-    (block,) = model.plan(y=y, restarts=1, rng=0).blocks
+    (block,) = model.plan(y=y, n_init=1, rng=0).blocks
     result = block.solve()
     assert result.ascent.converged
     assert len(count_sweeps) <= 60
@@ -68,7 +68,7 @@ def test_surplus_columns_take_few_sweeps_and_end_where_plain_sweeps_stand_still(
 @pytest.mark.parametrize("case", CASES)
 def test_the_end_is_a_fixed_point_that_a_thousand_plain_sweeps_do_not_reach(case):
     y, model = data_and_model(case)
-    (block,) = model.plan(y=y, restarts=1, rng=0, tol=1e-9).blocks
+    (block,) = model.plan(y=y, n_init=1, rng=0, tol=1e-9).blocks
     result = block.solve()
     for _ in range(300):
         after = float(sweep(result.problem)[0])

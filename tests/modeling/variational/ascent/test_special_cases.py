@@ -394,7 +394,7 @@ def test_names_of_classes_do_not_matter(name: str, parts: tuple[str, ...]) -> No
     (n,) = bound.layouts["z"].shape
     p = np.random.default_rng(3).dirichlet(np.ones(classes), n)
     order = np.roll(np.arange(classes), 1)
-    options: dict[str, Any] = {"callback": lambda i, _: i >= 20, "algorithm": "vmp"}
+    options: dict[str, Any] = {"callback": lambda i, _: i >= 20, "method": "vmp"}
     a = m.infer(data, init={"z": p}, **options)
     b = m.infer(data, init={"z": p[:, order]}, **options)
     assert_allclose(float(a.log_evidence), float(b.log_evidence), rtol=1e-10)

@@ -70,7 +70,7 @@ KINDS = ["vectors", "known prior", "numbers", "unknown noise"]
 
 
 def _problem(kind: str, sweeps: int = 3):
-    (block,) = _system(kind).plan(y=_data(), algorithm="vmp", restarts=1, rng=0).blocks
+    (block,) = _system(kind).plan(y=_data(), method="vmp", n_init=1, rng=0).blocks
     approximation = block.approximation
     problem = approximation.problem(Axis("restart", 1))
     start(approximation, problem, np.random.default_rng(0))
@@ -168,9 +168,7 @@ def test_the_derivative_of_the_gain():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_few_sweeps_end_above_many_plain_ones(kind):
-    result = variational(
-        _system(kind).infer(y=_data(), algorithm="vmp", restarts=1, rng=0, tol=1e-3)
-    )
+    result = variational(_system(kind).infer(y=_data(), method="vmp", n_init=1, rng=0, tol=1e-3))
     trace = np.array(result.trace)
     assert result.ascent.converged
     assert np.all(np.diff(trace) >= -1e-10 * np.abs(trace[1:]))
@@ -184,7 +182,7 @@ def test_which_models_are_systems():
     found = {}
     for name in NAMES:
         m, data = by_name(name)
-        blocks = m.plan(data, algorithm="vmp").blocks
+        blocks = m.plan(data, method="vmp").blocks
         structures = [b.approximation.structure for b in blocks if hasattr(b, "approximation")]
         found[name] = sum(len(s.systems) for s in structures)
     assert {name for name, count in found.items() if count} == {"linear_system"}

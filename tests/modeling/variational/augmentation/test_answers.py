@@ -21,7 +21,7 @@ def post():
 
 @pytest.fixture(scope="module")
 def believed():
-    return make_model(2, known=True).infer(y=ROWS, algorithm="vmp")
+    return make_model(2, known=True).infer(y=ROWS, method="vmp")
 
 
 def test_the_print_says_what_was_corrected(post):

@@ -127,7 +127,7 @@ def agrees_best(q):
 
 
 #: Whoever says how an ascent starts wants one: fewer rows than these are summed over otherwise.
-ASCENT = {"restarts": 5}
+ASCENT = {"n_init": 5}
 
 #: Prior means of two classes, and whether their precision is known.
 CASES = {
@@ -144,7 +144,7 @@ def case(request):
     means, known = CASES[request.param]
     model = mixture(means, known=known)
     post = model.infer(y=Y, **ASCENT)
-    fitted = model.infer(y=Y, algorithm="vmp").z.probabilities
+    fitted = model.infer(y=Y, method="vmp").z.probabilities
     allowed = agrees_best(fitted) if means[0] == means[1] else lambda z: True
     return post, Enumerated(means, known=known, allowed=allowed)
 

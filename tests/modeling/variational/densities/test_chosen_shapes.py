@@ -29,7 +29,7 @@ def log_evidence_of(y, shapes, prior=(2.0, 1.5)):
 
 
 def test_beliefs_solve_the_equations_of_mean_field():
-    post = classes(SHAPES).infer(y=Y, algorithm="vmp", tol=1e-14, max_iter=10_000)
+    post = classes(SHAPES).infer(y=Y, method="vmp", tol=1e-14, max_iter=10_000)
     p = np.column_stack([1.0 - post.z.probability, post.z.probability])
     a, b = 2.0 + p.sum(axis=0) * SHAPES, 1.5 + p.T @ Y
     np.testing.assert_allclose(post.r.shape, a, rtol=1e-6)
@@ -46,7 +46,7 @@ def test_the_bound_is_below_the_evidence_by_enumeration():
         parts = [log_evidence_of(Y[z == k], np.full((z == k).sum(), SHAPES[k])) for k in (0, 1)]
         terms.append(sum(parts) + np.log(np.where(z, 0.3, 0.7)).sum())
     exact = special.logsumexp(terms)
-    bound = float(classes(SHAPES).infer(y=Y, algorithm="vmp").log_evidence)
+    bound = float(classes(SHAPES).infer(y=Y, method="vmp").log_evidence)
     assert exact - 1.0 < bound < exact
 
 

@@ -19,7 +19,7 @@ SWEEPS = 100
 def settled(name: str, **options: Any) -> Any:
     """Return the posterior after plain sweeps until nothing moves, and its bound."""
     m, data = by_name(name)
-    post = m.infer(data, callback=lambda i, _: True, algorithm="vmp", **options)
+    post = m.infer(data, callback=lambda i, _: True, method="vmp", **options)
     result = variational(post)
     for _ in range(SWEEPS):
         bound = sweep(result.problem)

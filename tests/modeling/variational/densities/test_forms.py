@@ -64,7 +64,7 @@ def test_a_point_alone_is_the_mode_at_its_height() -> None:
     m = Model()
     m.mu = Normal(1.0, variance=4.0)
     m.y = Normal(m.mu, variance=0.5).iid("n")
-    post = m.infer(y=y, algorithm="vmp", form={"mu": "point"})
+    post = m.infer(y=y, method="vmp", form={"mu": "point"})
     mode = (1.0 / 4.0 + y.sum() / 0.5) / (1.0 / 4.0 + len(y) / 0.5)
     assert_allclose(post.mu.mean, mode, rtol=1e-12)
     assert_allclose(float(post.log_evidence), m.log_joint(mu=mode, y=y), rtol=1e-12)
@@ -124,9 +124,9 @@ def test_refusals() -> None:
         ({"factorize": "half"}, ValueError, "factorize takes groups"),
         ({"tol": 0.0}, ValueError, "tol must be positive"),
         ({"tol": "small"}, ValueError, "tol must be positive"),
-        ({"restarts": 0}, ValueError, "restarts must be a whole number"),
-        ({"restarts": True}, ValueError, "restarts must be a whole number"),
-        ({"restrats": 2}, ValueError, "did you mean 'restarts'"),
+        ({"n_init": 0}, ValueError, "n_init must be a whole number"),
+        ({"n_init": True}, ValueError, "n_init must be a whole number"),
+        ({"n_inti": 2}, ValueError, "did you mean 'n_init'"),
         ({"callback": 3}, TypeError, "callback must be a function"),
         ({"progress": "yes"}, TypeError, "progress must be True, False, or None .* got 'yes'"),
         ({"init": 3}, TypeError, "init must map names"),
@@ -157,7 +157,7 @@ def test_a_density_that_is_highest_at_the_border_has_no_best_point() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_full_factorisation_has_two_equal_routes(name: str) -> None:
     m, data = by_name(name)
-    post = m.infer(data, factorize="full", callback=lambda i, _: i >= 8, restarts=1)
+    post = m.infer(data, factorize="full", callback=lambda i, _: i >= 8, n_init=1)
     result = variational(post)
     assert all(len(node.names) == 1 for node in result.problem.nodes)
     assert_allclose(result.informed.problem.slow_bound()[0], result.log_evidence, rtol=1e-11)
@@ -219,7 +219,7 @@ def test_a_belief_may_be_a_start() -> None:
 
 def test_more_starts_are_never_worse_here_and_repeat() -> None:
     m, x = three_classes()
-    one, five, again = (m.infer(x=x, restarts=r, rng=4) for r in (1, 5, 5))
+    one, five, again = (m.infer(x=x, n_init=r, rng=4) for r in (1, 5, 5))
     assert float(five.log_evidence) >= float(one.log_evidence) - 1e-5
     assert float(five.log_evidence) == float(again.log_evidence)
 
@@ -235,7 +235,7 @@ def test_a_callback_sees_the_bound_and_may_stop() -> None:
         seen.append(bound)
         return len(seen) == 4
 
-    post = m.infer(data, restarts=1, callback=stop)
+    post = m.infer(data, n_init=1, callback=stop)
     assert_allclose(-post.free_energy, seen)
     assert len(seen) == 4
 
@@ -243,10 +243,10 @@ def test_a_callback_sees_the_bound_and_may_stop() -> None:
 def test_too_few_sweeps_are_told() -> None:
     m, data = by_name("linear_system")
     with pytest.warns(ConvergenceWarning, match="stopped after 2 sweeps"):
-        post = m.infer(data, restarts=1, max_iter=2)
+        post = m.infer(data, n_init=1, max_iter=2)
     assert not variational(post).ascent.converged
     with pytest.warns(ConvergenceWarning, match="stopped after 1 sweep;"):
-        m.infer(data, restarts=1, max_iter=1)
+        m.infer(data, n_init=1, max_iter=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert variational(m.infer(data, tol=1e-2)).ascent.converged

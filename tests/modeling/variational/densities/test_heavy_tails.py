@@ -54,7 +54,7 @@ def test_weights_can_be_written_out() -> None:
         m.w = Gamma(2.0, 2.0).iid("n")
         m.y = Normal(m.b[m.g], precision=4.0 * m.w)
 
-    one, two = (groups(n).infer(y=Y, g=G, tol=1e-11, algorithm="vmp") for n in (short, long))
+    one, two = (groups(n).infer(y=Y, g=G, tol=1e-11, method="vmp") for n in (short, long))
     assert float(one.log_evidence) == pytest.approx(float(two.log_evidence), abs=1e-8)
     assert_allclose(one.b.mean, two.b.mean, rtol=1e-7)
     assert_allclose(one.between.mean, two.between.mean, rtol=1e-6)
@@ -62,7 +62,7 @@ def test_weights_can_be_written_out() -> None:
 
 @pytest.mark.parametrize("write", [student, student_of_unknown_dof])
 def test_two_routes_to_the_bound(write: Any) -> None:
-    result = variational(groups(write).infer(y=Y, g=G, algorithm="vmp")).informed
+    result = variational(groups(write).infer(y=Y, g=G, method="vmp")).informed
     problem = result.problem
     assert_allclose(problem.slow_bound()[0], result.log_evidence, rtol=1e-11)
     before = problem.slow_bound()
@@ -86,7 +86,7 @@ def test_mean_field_by_hand() -> None:
     model = Model()
     model.mu = Normal(0.0, variance=4.0)
     model.y = StudentT(nu, model.mu, scale=s).iid("n")
-    post = model.infer(y=y, algorithm="vmp", tol=1e-14, max_iter=5000)
+    post = model.infer(y=y, method="vmp", tol=1e-14, max_iter=5000)
     assert_allclose([post.mu.mean, post.mu.variance], [m, v], rtol=1e-5)
     u = np.linspace(-10.0, 15.0, 50_001)
     logs = stats.norm.logpdf(u, 0.0, 2.0) + stats.t.logpdf(y[:, None], nu, u, s).sum(axis=0)
@@ -139,7 +139,7 @@ def test_heavy_priors_of_unknowns() -> None:
         m.s = HalfNormal(1.0)
         m.b = write(m.s).iid(8)
         m.y = Normal(m.b, scale=1.0).iid("n")
-        return float(m.infer(y=y, algorithm="vmp").b.mean[-1])
+        return float(m.infer(y=y, method="vmp").b.mean[-1])
 
     heavy, light = last(lambda s: StudentT(2.0, 0.0, scale=s)), last(lambda s: Normal(0.0, scale=s))
     assert light < heavy < y[:, -1].mean()
@@ -151,4 +151,4 @@ def test_chains_with_student_steps_are_refused() -> None:
     m.s = Chain(Normal(0.0, variance=1.0), lambda s: StudentT(4.0, s, scale=0.5), length="t")
     m.y = Normal(m.s, precision=m.tau)
     with pytest.raises(TypeError, match="s"):
-        m.infer(y=noise(20), algorithm="vmp")
+        m.infer(y=noise(20), method="vmp")

@@ -57,7 +57,7 @@ def test_coins_of_which_some_are_known(low):
         return known + special.betaln(2.0 + ones, 1.5 + zeros) - special.betaln(2.0, 1.5)
 
     exact = enumerated(log_evidence, len(COINS))
-    post = coins(low).infer(y=COINS, algorithm="vmp")
+    post = coins(low).infer(y=COINS, method="vmp")
     assert exact - 0.5 < float(post.log_evidence) < exact
     if low in (0.0, 1.0):  # who shows what the known coin never does is the other
         np.testing.assert_allclose(post.z.probability[low != COINS], 1.0)
@@ -72,14 +72,14 @@ def test_counts_with_too_many_zeros():
         return after - special.gammaln(x + 1.0).sum()
 
     exact = enumerated(log_evidence, len(COUNTS))
-    post = counts().infer(y=COUNTS, algorithm="vmp")
+    post = counts().infer(y=COUNTS, method="vmp")
     assert exact - 0.5 < float(post.log_evidence) < exact
     np.testing.assert_allclose(post.z.probability[COUNTS > 0], 1.0)
     assert (post.z.probability[COUNTS == 0] < 0.6).all()
 
 
 def test_beliefs_solve_the_equations_of_mean_field():
-    post = coins(0.2).infer(y=COINS, algorithm="vmp", tol=1e-14, max_iter=10_000)
+    post = coins(0.2).infer(y=COINS, method="vmp", tol=1e-14, max_iter=10_000)
     q = post.z.probability
     a, b = 2.0 + q @ COINS, 1.5 + q @ (1.0 - COINS)
     np.testing.assert_allclose([post.p.a, post.p.b], [a, b], rtol=1e-6)
@@ -131,7 +131,7 @@ def test_numbers_that_cannot_be_are_refused(write, words):
     m.z = Bernoulli(0.5).iid("n")
     m.y = write(m)
     with pytest.raises(ValueError, match=words):
-        m.infer(y=[1.0, 0.0], algorithm="vmp")
+        m.infer(y=[1.0, 0.0], method="vmp")
 
 
 # -- other families ----------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_known_and_unknown_probabilities_of_categories():
         return logs + special.gammaln(4.0) - special.gammaln(4.0 + counts.sum())
 
     exact = enumerated(log_evidence, 5)
-    post = m.infer(y=y, algorithm="vmp")
+    post = m.infer(y=y, method="vmp")
     assert exact - 0.7 < float(post.log_evidence) < exact
     np.testing.assert_allclose(post.z.probability[y == 2], 1.0)
 
@@ -172,5 +172,5 @@ def test_known_and_unknown_rates_of_waiting_times():
         return logs + special.gammaln(shape) - shape * np.log(1.0 + x.sum())
 
     exact = enumerated(log_evidence, 5)
-    post = m.infer(y=y, algorithm="vmp")
+    post = m.infer(y=y, method="vmp")
     assert exact - 0.7 < float(post.log_evidence) < exact

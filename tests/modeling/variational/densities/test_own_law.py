@@ -177,7 +177,7 @@ def test_a_law_stands_behind_an_unknown_index(laws: Any) -> None:
     laws(RAYLEIGH)
     x = np.array([0.2, 0.3, 3.1, 2.7, 0.25])
     m = rayleigh_mixture()
-    post = m.infer(x=x, algorithm="vmp")
+    post = m.infer(x=x, method="vmp")
     result = variational(post)
     assert_allclose(result.problem.slow_bound()[0], result.log_evidence, rtol=1e-11)
     beliefs = {name: post[name] for name in ("p", "tau", "z")}

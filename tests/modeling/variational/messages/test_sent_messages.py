@@ -284,7 +284,7 @@ def mixture(x: np.ndarray, classes: int = 3, **options: Any) -> Any:
 def test_mixture() -> None:
     """Rows speak of every class, with the weight of its responsibility."""
     x = clusters(10, 2)
-    post = mixture(x, tol=1e-12, algorithm="vmp")
+    post = mixture(x, tol=1e-12, method="vmp")
     messages = post.messages()
     r = post.z.probabilities
     to_mu = messages["x", "mu"].to_variable
@@ -306,7 +306,7 @@ def test_mixture() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_model_has_a_table_of_messages(name: str) -> None:
     model, data = by_name(name)
-    messages = model.infer(data, restarts=1, callback=lambda i, _: i >= 3).messages()
+    messages = model.infer(data, n_init=1, callback=lambda i, _: i >= 3).messages()
     assert repr(messages).count("\n") == len(messages)
     for edge in messages:
         if name in LOOPY and edge.variable in ("a", "b", "previous a", "previous b"):

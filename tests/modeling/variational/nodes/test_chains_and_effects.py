@@ -17,7 +17,7 @@ from tests.modeling.variational.nodes.chains_and_effects import (
 
 
 def _solved(pair):
-    return pair.model().infer(pair.data, algorithm="vmp", tol=1e-11)
+    return pair.model().infer(pair.data, method="vmp", tol=1e-11)
 
 
 def _flat(draws_or_means, names):
@@ -96,9 +96,7 @@ def test_prediction_knows_that_chain_and_slope_depend_on_one_another():
     pair = level_and_slope(length)
     x, y = pair.data["x"], pair.data["y"]
     ahead = np.array([1.1, 1.2, 1.3])
-    post = pair.model().infer(
-        x=np.r_[x, ahead], y=np.r_[y, [np.nan] * 3], algorithm="vmp", tol=1e-11
-    )
+    post = pair.model().infer(x=np.r_[x, ahead], y=np.r_[y, [np.nan] * 3], method="vmp", tol=1e-11)
     mean, cov, _ = dense_moments(level_and_slope(length).rows, float(post.tau.mean))
     for k, at in enumerate(ahead):
         row = np.r_[at, np.zeros(length)]
@@ -136,7 +134,7 @@ def _entries(post) -> int:
 
 
 def test_work_grows_with_the_length_of_the_chain():
-    short, long = (m.infer(data, algorithm="vmp") for m, data in map(_long, (2_000, 20_000)))
+    short, long = (m.infer(data, method="vmp") for m, data in map(_long, (2_000, 20_000)))
     assert _entries(long) < 10.1 * _entries(short)
     np.testing.assert_allclose(long.w.mean, [1.0, -2.0, 0.5], atol=5 * long.w.std.max())
 
@@ -150,7 +148,7 @@ def _held(sets: int, level: float = 0.9) -> float:
         b, tau = 2.0 * rng.standard_normal(), rng.gamma(SHAPE, 1 / RATE)
         s = np.cumsum(np.r_[rng.standard_normal(), 0.3 * rng.standard_normal(length - 1)])
         y = s + b * x + rng.standard_normal(length) / np.sqrt(tau)
-        low, high = m.infer(x=x, y=y, algorithm="vmp").b.interval(level)
+        low, high = m.infer(x=x, y=y, method="vmp").b.interval(level)
         held += low < b < high
     return held / sets
 

@@ -113,7 +113,7 @@ def test_a_rate_on_a_grid_is_the_conjugate_one() -> None:
         m.rate = prior.iid(6)
         m.common = Gamma(3.0, 3.0)
         m.y = Poisson(m.rate * m.common)
-        found.append(m.infer(y=counts, algorithm="vmp", tol=1e-12, max_iter=5000))
+        found.append(m.infer(y=counts, method="vmp", tol=1e-12, max_iter=5000))
     conjugate, grid = found
     assert float(grid.log_evidence) == pytest.approx(float(conjugate.log_evidence), abs=1e-8)
     assert_allclose(grid.common.mean, conjugate.common.mean, rtol=1e-6)
@@ -166,7 +166,7 @@ def test_mean_and_scale(prior: Any) -> None:
     model.s = prior
     model.mu = Normal(0.0, variance=4.0)
     model.y = Normal(model.mu, scale=model.s).iid("n")
-    post = model.infer(y=y, algorithm="vmp", tol=1e-13, max_iter=5000)
+    post = model.infer(y=y, method="vmp", tol=1e-13, max_iter=5000)
     assert float(post.log_evidence) == pytest.approx(bound, abs=1e-6)
     assert_allclose([post.mu.mean, post.mu.variance], [m, v], rtol=1e-5)
     mean = q @ s
@@ -190,7 +190,7 @@ def test_shape_and_rate_of_gamma_data() -> None:
     m.a = HalfNormal(5.0)
     m.r = Gamma(2.0, 1.0)
     m.x = Gamma(m.a, m.r).iid("n")
-    post = m.infer(x=x, algorithm="vmp", tol=1e-13, max_iter=20_000)
+    post = m.infer(x=x, method="vmp", tol=1e-13, max_iter=20_000)
     assert_allclose(post.a.mean, expected, rtol=1e-4)
     assert_allclose([post.r.shape, post.r.rate], [shape, rate], rtol=1e-4)
 
@@ -202,7 +202,7 @@ def test_beliefs_are_stationary() -> None:
     m.mu = Normal(0.0, variance=4.0).iid(3)
     m.x = Normal(m.mu, scale=m.s).iid("n")
     data = {"x": noise(6, 3, seed=4)}
-    post = m.infer(data, algorithm="vmp", tol=1e-12, max_iter=5000)
+    post = m.infer(data, method="vmp", tol=1e-12, max_iter=5000)
     best = float(free_energy(m, data, {"s": post.s, "mu": post.mu}))
     assert best == pytest.approx(-float(post.log_evidence), abs=1e-4)
     for factor in (0.9, 1.1):
@@ -233,7 +233,7 @@ def test_points_are_modes() -> None:
 
 
 def test_predictions_have_the_tails_of_the_belief() -> None:
-    options = {"algorithm": "vmp", "tol": 1e-12, "max_iter": 5000}
+    options = {"method": "vmp", "tol": 1e-12, "max_iter": 5000}
     found = []
     for key, prior in (
         ("precision", Gamma(2.0, 1.0)),
@@ -300,7 +300,7 @@ def test_many_members_at_once() -> None:
 
     post = model(HalfStudentT(3.0, scales)).infer(x=x)
     for i in (0, 111, 299):
-        one = model(HalfStudentT(3.0, scales[i])).infer(x=x[:, i], algorithm="vmp")
+        one = model(HalfStudentT(3.0, scales[i])).infer(x=x[:, i], method="vmp")
         assert_allclose(post.s.mean[i], one.s.mean, rtol=1e-3)
 
 
@@ -333,7 +333,7 @@ def test_sums_of_spreads_are_refused_with_a_remedy() -> None:
     m.g = Input("n")
     m.a, m.b = HalfNormal(1.0), HalfNormal(1.0).iid(8)
     m.x = Normal(0.0, scale=m.a + m.b[m.g])
-    with pytest.raises(TypeError, match=r'is a sum of unknowns.*algorithm="quadrature"'):
+    with pytest.raises(TypeError, match=r'is a sum of unknowns.*method="quadrature"'):
         m.infer(x=X, g=np.arange(40) % 8)
 
 

@@ -57,6 +57,6 @@ def test_sweeps_of_a_factorial_chain_plan_once(monkeypatch: pytest.MonkeyPatch) 
     discrete_graph = discrete.lifted_graph
     monkeypatch.setattr(discrete, "lifted_graph", counted)
     m, data = by_name("factorial_hmm")
-    result = variational(m.infer(data, restarts=1, max_iter=20, tol=1e-2))
+    result = variational(m.infer(data, n_init=1, max_iter=20, tol=1e-2))
     assert len(result.ascent.trace) > 2
     assert len(made) <= 2  # of the priors alone, and of all factors

@@ -24,7 +24,7 @@ DRAWS = 40000
 
 def solved(case):
     model, data = CASES[case]()
-    return model.infer(data, algorithm="vmp"), data
+    return model.infer(data, method="vmp"), data
 
 
 def assert_moments(found, draws):
@@ -151,7 +151,7 @@ def test_new_events_behind_events():
     m.z = Bernoulli(m.share).iid("n")
     m.x = Bernoulli(take(m.p, m.z)).iid(2)
     data = np.array([[0, 0], [0, 1], [1, 1], [1, 1], [0, 0], [1, 0]])
-    post = m.infer(x=data, algorithm="vmp")
+    post = m.infer(x=data, method="vmp")
     share = np.array([1.0 - post.share.mean, post.share.mean])
     found = post.predict("x", n=3).probability
     np.testing.assert_allclose(found, np.full((3, 2), share @ post.p.mean), rtol=1e-12)
@@ -211,7 +211,7 @@ def test_categories_and_coins_below_classes():
     m.c = Bernoulli(m.coin[m.z])
     z = np.arange(20) % 2
     c = (rng.random(20) < 0.2 + 0.6 * z).astype(int)
-    post = m.infer(w=2 * z, c=c, algorithm="vmp")
+    post = m.infer(w=2 * z, c=c, method="vmp")
     w, c = post.predict("w"), post.predict("c")
     assert np.allclose(w.probabilities, post.z.probabilities @ post.theta.mean)
     assert np.allclose(c.probability, post.z.probabilities @ post.coin.mean)
@@ -265,7 +265,7 @@ def test_scores_of_new_rows_with_gaps():
 def test_the_same_data_again_have_the_same_beliefs(case, name, data):
     """At convergence the local nodes are optimal, so copies of the data get the same beliefs."""
     model, given = CASES[case]()
-    post = model.infer(given, tol=1e-10, algorithm="vmp")
+    post = model.infer(given, tol=1e-10, method="vmp")
     values = np.asarray(given[data])
     alone = case in ("hidden Markov", "linear dynamics")  # a longer series would be another one
     values = values + 1e-14 if alone else np.concatenate([values, values])

@@ -87,7 +87,7 @@ def test_most_likely_path_is_the_best_of_all_paths():
     )
     m.y = Normal(m.mu[m.z], variance=1)
     y = rng.normal(size=7)
-    post = m.infer(y=y, algorithm="vmp")
+    post = m.infer(y=y, method="vmp")
     node = post._solved.results[0].problem.owner["z"]
     p, pairs = node.centre("z")[0], node.pairs[0]
 
@@ -150,7 +150,7 @@ def test_draws_keep_digits_far_from_zero():
 @pytest.mark.parametrize("case", CASES)
 def test_saved_posteriors_are_read_back(case, tmp_path):
     model, data = CASES[case]()
-    post = model.infer(data, algorithm="vmp")
+    post = model.infer(data, method="vmp")
     post.save(tmp_path / "post")
     read = load_posterior(tmp_path / "post")
     assert float(read.log_evidence) == float(post.log_evidence)

@@ -244,8 +244,8 @@ def test_beliefs_take_the_place_of_priors(case):
 def test_classes_keep_their_numbers():
     model, data = CASES["mixture"]()
     x = data["x"][np.random.default_rng(2).permutation(40)]
-    old = model.infer(x=x[:25], algorithm="vmp")  # what is updated are the beliefs of the ascent
-    post = old.update(x=x[25:], algorithm="vmp")
+    old = model.infer(x=x[:25], method="vmp")  # what is updated are the beliefs of the ascent
+    post = old.update(x=x[25:], method="vmp")
     used = old.pi.mean > 0.1
     assert np.allclose(post.mu.mean[used], old.mu.mean[used], atol=1.0)
     total = post.pi.concentration.sum() - old.pi.concentration.sum()

@@ -176,7 +176,7 @@ def assert_same_beliefs(post, expected, *, rtol=1e-10):
 def test_parts_say_what_all_rows_say(name, rows, monkeypatch):
     """The bound after every sweep and all beliefs, also those about rows, whatever the parts."""
     model, data = case(name)
-    more = {} if name in TURNED else {"restarts": 1}  # else several may end equally high
+    more = {} if name in TURNED else {"n_init": 1}  # else several may end equally high
     whole = model.infer(**data, max_iter=8, **more)
     assert not isinstance(result_of(whole).problem, StreamedProblem)
     cut_into_parts(monkeypatch, rows)
@@ -297,9 +297,9 @@ def test_memory_does_not_grow_with_covariances_of_rows(rows, size, gaps, monkeyp
     m.y = Normal(m.W @ m.z, precision=m.tau)
     y = rng.normal(size=(rows, 3)) @ rng.normal(size=(3, size)) + rng.normal(size=(rows, size))
     y[rng.random(y.shape) < gaps] = np.nan
-    m.infer(y=y[:40], max_iter=2, tol=1e9, restarts=1)  # what is imported on the way is no row's
+    m.infer(y=y[:40], max_iter=2, tol=1e9, n_init=1)  # what is imported on the way is no row's
     tracemalloc.start()
-    post = m.infer(y=y, max_iter=2, tol=1e9, restarts=1)
+    post = m.infer(y=y, max_iter=2, tol=1e9, n_init=1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6 * y.nbytes

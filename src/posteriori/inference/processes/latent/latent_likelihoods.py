@@ -132,7 +132,7 @@ class SingleLatent:
         """Return rows and their moments; a likelihood that is not log-concave has none."""
         if self.tilt is None:
             raise ValueError(
-                "expectation propagation needs a log-concave likelihood; use approximation='laplace'"
+                "expectation propagation needs a log-concave likelihood; use method='laplace'"
             )
         return SinglePredictor(x, self.frequency), self.tilt
 

@@ -62,7 +62,7 @@ def can_correct(approximation: Approximation) -> bool:
     be believed in apart.
     """
     options, structure = approximation.options, approximation.structure
-    asked = options.asks_for_approximation or options.algorithm or options.batch_size
+    asked = options.asks_for_approximation or options.method or options.batch_size
     kinds = set(structure.exchangeable.values())
     chained = chained_names(approximation.monomials, approximation.bound.layouts)
     suits = kinds == {"classes"} and not structure.systems and not chained

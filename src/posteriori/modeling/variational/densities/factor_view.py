@@ -223,7 +223,7 @@ class FactorView:
             raise self.refuse(
                 key,
                 "is a sum of unknowns, whose logarithm has no closed expectation: make it one unknown, "
-                'or, where few numbers are unknown, ask for algorithm="quadrature"',
+                'or, where few numbers are unknown, ask for method="quadrature"',
             )
         return terms[0]
 
