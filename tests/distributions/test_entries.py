@@ -16,21 +16,24 @@ from posteriori.distributions import (
 )
 from posteriori.distributions.entries import entries_of, summarize
 
+RNG = np.random.default_rng(0)
 COV = np.array([[2.0, 0.7], [0.7, 1.0]])
 VECTORS = {
     "normal": MvNormal([0.0, 1.0], cov=COV),
     "batch of normals": MvNormal([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], cov=COV),
     "student": MvStudentT(5.0, [0.0, 1.0], scale=COV),
     "students": MvStudentT([5.0, 6.0], [0.0, 1.0], scale=COV),
+    "mixture": Mixture([0.4, 0.6], MvNormal([[0.0, 1.0], [3.0, 1.0]], cov=COV)),
+    "mixtures": Mixture(
+        [[0.4, 0.6], [0.1, 0.9]],
+        MvStudentT(5.0, RNG.normal(size=(2, 2, 3)), scale=np.eye(3)),
+    ),
     "dirichlet": Dirichlet([1.0, 2.0, 3.0]),
     "multinomial": Multinomial([3, 9], [0.2, 0.3, 0.5]),
     "matrix": MatrixNormal(np.arange(6.0).reshape(3, 2), np.diag([1.0, 2.0, 3.0]), COV),
 }
 #: Families without a closed form for their entries: draws stand for them.
-DRAWN = {
-    "wishart": Wishart(4.0, COV),
-    "mixture": Mixture([0.4, 0.6], MvNormal([[0.0, 1.0], [3.0, 1.0]], cov=COV)),
-}
+DRAWN = {"wishart": Wishart(4.0, COV)}
 
 
 @pytest.mark.parametrize("name", VECTORS)
@@ -108,3 +111,24 @@ def test_nothing_makes_an_empty_table():
 def test_a_mass_is_a_probability(mass):
     with pytest.raises(ValueError, match="mass must be a number between 0 and 1"):
         summarize({"x": Normal(0.0, variance=1.0)}, mass)
+
+
+def test_places_have_the_names_they_are_given():
+    table = summarize(
+        {"w": VECTORS["batch of normals"], "b": Normal([0.0], variance=1.0)},
+        labels={"w": [None, ["x", "y"]], "b": [[""]]},
+        signs=True,
+    )
+    assert list(table.index) == [
+        "w[0, x]",
+        "w[0, y]",
+        "w[1, x]",
+        "w[1, y]",
+        "w[2, x]",
+        "w[2, y]",
+        "b",
+    ]
+    assert table.loc["b", "positive"] == 0.5
+    np.testing.assert_allclose(
+        table.loc["w[1, x]", "positive"], 1 - Normal(2.0, variance=2.0).cdf(0.0)
+    )

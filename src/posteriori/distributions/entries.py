@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from posteriori.distributions.base import Univariate
+from posteriori.distributions.batches import take_members
 from posteriori.distributions.composites.empirical import Empirical
+from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.distributions.counts.binomial import Binomial
 from posteriori.distributions.counts.categorical import Categorical
@@ -27,13 +30,23 @@ from posteriori.numerics.types import Array
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["entries_of", "summarize"]
+__all__ = ["Labels", "entries_of", "summarize"]
 
 #: Draws that stand for entries whose marginals have no closed form.
 _DRAWS = 4000
 
 
-def summarize(beliefs: Mapping[str, Any], mass: float = 0.9) -> DataFrame:
+#: Names of the places along each axis of a belief; None where they are counted.
+Labels: TypeAlias = Sequence[Sequence[Any] | None]
+
+
+def summarize(
+    beliefs: Mapping[str, Any],
+    mass: float = 0.9,
+    *,
+    labels: Mapping[str, Labels] | None = None,
+    signs: bool = False,
+) -> DataFrame:
     """Return a table with a row for each number that the beliefs are about.
 
     Parameters
@@ -42,6 +55,10 @@ def summarize(beliefs: Mapping[str, Any], mass: float = 0.9) -> DataFrame:
         Entries of batches, vectors and matrices are rows of their own: ``w[0]``, ``w[1]``.
     mass : float
         Probability between ``lower`` and ``upper``, half of the rest on either side.
+    labels : mapping from names to sequences, optional
+        What the places along each axis of a belief are called instead of 0, 1, 2; None for an axis that is counted.
+    signs : bool
+        Whether to add the column ``positive``, the probability of a number above 0.
 
     Returns
     -------
@@ -62,7 +79,10 @@ def summarize(beliefs: Mapping[str, Any], mass: float = 0.9) -> DataFrame:
     """
     if not 0.0 < mass < 1.0:
         raise ValueError(f"mass must be a number between 0 and 1, got {mass!r}")
-    tables = [_table(name, belief, mass) for name, belief in beliefs.items()]
+    tables = [
+        _table(name, belief, mass, (labels or {}).get(name, ()), signs)
+        for name, belief in beliefs.items()
+    ]
     if not tables:
         return pandas.DataFrame(columns=["mean", "sd", "lower", "upper"])
     columns = dict.fromkeys(column for table in tables for column in table)
@@ -70,16 +90,28 @@ def summarize(beliefs: Mapping[str, Any], mass: float = 0.9) -> DataFrame:
     return whole[list(columns)]
 
 
-def _table(name: str, belief: Any, mass: float) -> DataFrame:
+def _table(name: str, belief: Any, mass: float, labels: Labels, signs: bool) -> DataFrame:
     shape = belief.batch_shape + belief.event_shape
     answers = _states(belief) if isinstance(belief, Categorical) else _numbers(belief, mass)
+    if signs and "mean" in answers:
+        answers["positive"] = 1.0 - _share_below_zero(belief)
     flat = {column: np.ravel(np.broadcast_to(x, shape)) for column, x in answers.items()}
-    return pandas.DataFrame(flat, index=list(_places(name, shape)))
+    return pandas.DataFrame(flat, index=list(_places(name, shape, labels)))
 
 
-def _places(name: str, shape: tuple[int, ...]) -> Iterator[str]:
-    for place in np.ndindex(shape):
-        yield f"{name}[{', '.join(map(str, place))}]" if place else name
+def _places(name: str, shape: tuple[int, ...], labels: Labels) -> Iterator[str]:
+    """Yield ``name[place]`` for each entry; axes whose places are called "" are left out."""
+    given = [*labels, *(None for _ in shape)]
+    axes = [range(n) if known is None else known for n, known in zip(shape, given, strict=False)]
+    for place in product(*axes):
+        inside = ", ".join(str(part) for part in place if part != "")
+        yield f"{name}[{inside}]" if inside else name
+
+
+def _share_below_zero(belief: Any) -> Any:
+    if isinstance(belief, PointMass):
+        return (belief.location <= 0.0).astype(float)
+    return entries_of(belief).cdf(0.0)
 
 
 def _numbers(belief: Any, mass: float) -> dict[str, Any]:
@@ -134,8 +166,7 @@ def entries_of(belief: Any) -> Any:
     """
     if isinstance(belief, Univariate):
         return belief
-    drawn = np.asarray(belief.sample(_DRAWS, rng=0), dtype=float)
-    return Empirical(np.moveaxis(drawn, 0, -1), event_ndim=0)
+    return _drawn(belief)
 
 
 @entries_of.register
@@ -171,6 +202,21 @@ def _(belief: Dirichlet) -> Beta:
 @entries_of.register
 def _(belief: Multinomial) -> Binomial:
     return Binomial(_widened(belief.trials), belief.probabilities)
+
+
+@entries_of.register
+def _(belief: Mixture) -> Any:
+    if len(belief.event_shape) != 1:
+        return _drawn(belief)
+    parts = entries_of(belief.components)  # (..., K, D)
+    k, d = parts.batch_shape[-2:]
+    across = take_members(parts, (..., np.arange(k), np.arange(d)[:, None]))  # (..., D, K)
+    return Mixture(belief.probabilities[..., None, :], across)
+
+
+def _drawn(belief: Any) -> Any:
+    points = np.asarray(belief.sample(_DRAWS, rng=0), dtype=float)
+    return Empirical(np.moveaxis(points, 0, -1), event_ndim=0)
 
 
 def _widened(x: Any) -> Array:

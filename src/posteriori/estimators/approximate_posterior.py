@@ -8,11 +8,15 @@ needs of the rows of its fit it keeps as ``_learned_from``, which files leave ou
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.distributions.composites.empirical import Empirical
+from posteriori.distributions.entries import Labels, summarize
 from posteriori.inference.weighing.approximate_beliefs import (
     ApproximateBelief,
     WeighedDraws,
@@ -27,7 +31,16 @@ from posteriori.inference.weighing.reliability import Reliability, in_words, rea
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
-__all__ = ["KEPT_NUMBERS", "ApproximatePosterior", "DrawsItsPosterior", "Unweighed"]
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = [
+    "KEPT_NUMBERS",
+    "ApproximatePosterior",
+    "DrawsItsPosterior",
+    "Unweighed",
+    "beliefs_by_draws",
+]
 
 #: Tables of more numbers are not kept for a check of what was learned from them by a normal approximation,
 #: which is the better the more rows there are.
@@ -135,6 +148,33 @@ class ApproximatePosterior:
         """
         return intervals_by_draws(self._weigh_belief(read_draws(draws), rng), mass)
 
+    def summary(self, mass: float = 0.9, *, draws: int = 4000, rng: Seed = 0) -> DataFrame:
+        """Return a table with a row for each parameter, in the units of the columns.
+
+        Parameters
+        ----------
+        mass : float
+            Posterior probability between ``lower`` and ``upper``, half of the rest on either side.
+        draws : int
+            Of the posterior, where it has no closed form; at least 100.
+        rng : Generator, int or None
+            The same draws each time, by default.
+
+        Returns
+        -------
+        DataFrame
+            ``mean``, ``sd``, ``lower``, ``upper`` and ``positive``, the probability that the parameter is above 0;
+            weights of columns stand under the names of these.
+        """
+        check_is_fitted(self)
+        beliefs = self._beliefs_of_parameters(read_draws(draws), rng)
+        return summarize(beliefs, mass, labels=_labels_of(self, beliefs), signs=True)
+
+    def _beliefs_of_parameters(self, size: int, rng: Seed) -> dict[str, Any]:
+        """Return what is believed of each parameter: by default weighed draws."""
+        drawn = self._weigh_belief(size, rng)
+        return beliefs_by_draws(drawn.values, drawn.weights)
+
     def _weigh_belief(self, size: int, rng: Seed) -> WeighedDraws:
         self._require_posterior()
         belief = self._approximate_belief()
@@ -200,3 +240,53 @@ class DrawsItsPosterior(ApproximatePosterior):
         if (drawn.weights == drawn.weights[0]).all():
             chosen = generator.permutation(len(drawn.weights))[:size]
         return {name: values[chosen] for name, values in drawn.values.items()}
+
+
+def beliefs_by_draws(values: Mapping[str, Array], weights: Array | None = None) -> dict[str, Any]:
+    """Return the draws (S, *shape) of each parameter as a batch of distributions, one for each entry."""
+    return {
+        name: Empirical(
+            np.moveaxis(x, 0, -1),
+            None if weights is None else np.broadcast_to(weights, (*x.shape[1:], len(x))),
+            event_ndim=0,
+        )
+        for name, x in values.items()
+    }
+
+
+# -- what the entries of parameters are called ------------------------------------------------
+
+
+def _labels_of(estimator: Any, beliefs: Mapping[str, Any]) -> dict[str, Labels]:
+    """Return the names along the axes of ``coef``, ``intercept`` and ``means``, of one part or of several."""
+    return {
+        name: _labels(estimator, name, belief.batch_shape + belief.event_shape)
+        for name, belief in beliefs.items()
+    }
+
+
+def _labels(estimator: Any, name: str, shape: tuple[int, ...]) -> Labels:
+    if name.endswith("coef"):
+        return [*_classes(estimator, shape[:-1]), _columns(estimator, shape[-1])]
+    if name.endswith("intercept"):
+        return _classes(estimator, shape)
+    if name == "means" and len(shape) == 2:
+        return [None, _columns(estimator, shape[-1])]
+    return ()
+
+
+def _classes(estimator: Any, shape: tuple[int, ...]) -> Labels:
+    """Return the classes that predictors are of; of two classes there is one predictor, without a name."""
+    if not shape:
+        return ()
+    return [[""] if shape == (1,) else estimator.classes_]
+
+
+def _columns(estimator: Any, n: int) -> Sequence[str] | None:
+    """Return the names of the columns that have weights, which those of groups have not."""
+    groups = getattr(estimator, "_groups", None)
+    grouped = groups.names if groups is not None and getattr(estimator, "groups", None) else ()
+    every = getattr(estimator, "feature_names_in_", None)
+    named = range(estimator.n_features_in_) if every is None else every
+    left = [str(column) for column in named if str(column) not in grouped]
+    return left if len(left) == n else None

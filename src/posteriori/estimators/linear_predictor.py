@@ -23,6 +23,7 @@ from posteriori.estimators.approximate_posterior import (
     KEPT_NUMBERS,
     ApproximatePosterior,
     Unweighed,
+    beliefs_by_draws,
 )
 from posteriori.estimators.estimator_rows import check_grouped_inputs
 from posteriori.estimators.group_columns import GroupColumns, GroupEffects, effects_of
@@ -232,6 +233,13 @@ class LinearPredictorEstimator(ApproximatePosterior, BaseEstimator):
             log_likelihood,
             self._named_weights,
         )
+
+    def _beliefs_of_parameters(self, size: int, rng: Seed) -> dict[str, Any]:
+        kept = "_learned_from" in vars(self)  # not by files
+        if kept and not isinstance(self._approximate_belief(), Unweighed):
+            return super()._beliefs_of_parameters(size, rng)
+        drawn = self._drawn_from.draw(size, as_generator(rng))  # of the belief as it is
+        return beliefs_by_draws(self._named_weights(drawn))
 
     @cached_property
     def posterior_(self) -> MvNormal:

@@ -35,7 +35,10 @@ from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import width_factor
 from posteriori.regression.bayesian.grouped_learning import learn_groups
-from posteriori.regression.bayesian.learned_attributes import LearnedAttributes
+from posteriori.regression.bayesian.learned_attributes import (
+    LearnedAttributes,
+    marginals_of_weights,
+)
 from posteriori.regression.bayesian.learning import Learned
 from posteriori.regression.bayesian.left_out_rows import (
     expected_log_likelihood,
@@ -373,6 +376,9 @@ class BayesianLinearRegressor(
         belief = self._belief
         weights, intercepts, _ = belief.sample(size, as_generator(rng))
         return weights if belief.level_precision is None else np.column_stack([weights, intercepts])
+
+    def _beliefs_of_parameters(self, size: int, rng: Seed) -> dict[str, Any]:
+        return marginals_of_weights(self._belief, size, rng)
 
     def sample_functions(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw functions from the posterior and return their values at X: (S, N)."""

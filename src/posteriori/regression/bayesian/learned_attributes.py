@@ -7,17 +7,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from posteriori.distributions.batches import take_members
+from posteriori.distributions.composites.empirical import Empirical
+from posteriori.distributions.entries import entries_of
 from posteriori.estimators.group_columns import GroupEffects
 from posteriori.numerics.evidence import LogEvidence
-from posteriori.numerics.types import Array
+from posteriori.numerics.random import as_generator
+from posteriori.numerics.types import Array, Seed
 from posteriori.regression.bayesian.belief import LinearBelief
 from posteriori.regression.bayesian.grouped_learning import GroupedLearned
 from posteriori.regression.bayesian.learning import Learned
 from posteriori.regression.bayesian.scales.hyper_grid import HyperGrid
 
-__all__ = ["LearnedAttributes"]
+__all__ = ["LearnedAttributes", "marginals_of_weights"]
 
 
 class LearnedAttributes:
@@ -103,3 +108,20 @@ class LearnedAttributes:
         if value is None:
             raise AttributeError(f"nothing was learned here: needs hyperparameters='{when}'")
         return value
+
+
+def marginals_of_weights(belief: LinearBelief, size: int, rng: Seed) -> dict[str, Any]:
+    """Return what is believed of the weights and of the intercept; by draws where some weights are fixed."""
+    d = len(belief.centre)
+    try:
+        weights = belief.posterior()
+    except AttributeError:  # it has no density
+        drawn, levels, _ = belief.sample(size, as_generator(rng))
+        entries: Any = Empirical(np.column_stack([drawn, levels]).T, event_ndim=0)
+    else:
+        joint = hasattr(weights, "marginal_mean")
+        entries = entries_of(weights.marginal_mean() if joint else weights)
+    found = {"coef": take_members(entries, slice(d))}
+    if belief.level_precision is not None:
+        found["intercept"] = take_members(entries, d)
+    return found
