@@ -5,12 +5,12 @@ from posteriori.analysis.counted.profiles import (
 )
 from posteriori.analysis.densities.describing import TableDensity as TableDensity
 from posteriori.analysis.densities.odd_rows import OddEntry as OddEntry, OddRow as OddRow
-from posteriori.analysis.forecasts.event_effect import EventEffect as EventEffect
-from posteriori.analysis.forecasts.forecasting import Forecast as Forecast
-from posteriori.analysis.forecasts.forecasts_of_table import (
+from posteriori.analysis.forecasts.forecast_result import (
+    EventEffect as EventEffect,
+    Forecast as Forecast,
     Forecasts as Forecasts,
-    forecast as forecast,
 )
+from posteriori.analysis.forecasts.forecasting import forecast as forecast
 from posteriori.analysis.groups.clustering import Clustering as Clustering, cluster as cluster
 from posteriori.analysis.saved.cluster_model import ClusterModel as ClusterModel
 from posteriori.analysis.saved.density_model import DensityModel as DensityModel

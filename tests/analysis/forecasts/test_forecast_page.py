@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 from posteriori import forecast
-from posteriori.analysis.forecasts.forecast_figures import autocorrelation
-from posteriori.analysis.forecasts.forecast_page import forecasting_code
 from posteriori.analysis.forecasts.forecast_words import heading_words
+from posteriori.sequence.series.series_measures import autocorrelation
 from tests.analysis.forecasts.dated_tables import monthly, yearly
 
 
@@ -48,7 +47,7 @@ def test_the_code_makes_the_same_forecast() -> None:
     table = yearly()
     f = forecast(table, time="year", value="flow", models=["walk"], origins=2, mass=(0.5,))
     scope = {"table": table}
-    exec(forecasting_code(f), scope)
+    exec(f.code(), scope)
     again = scope["f"]
     pd.testing.assert_frame_equal(again.frame, f.frame)  # type: ignore[attr-defined]  # made by the code
 

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import cluster
-from posteriori.analysis.groups.cluster_page import clustering_code
 from tests.analysis.groups.grouped_tables import blobs, page_of
 
 
@@ -75,6 +74,6 @@ def test_the_code_finds_the_same_groups() -> None:
     table = blobs()[0]
     found = cluster(table.assign(other=1.0), clusters=2, drop=["other"], seed=3)
     names = {"table": table.assign(other=1.0)}
-    exec(compile(clustering_code(found), "report", "exec"), names)
+    exec(compile(found.code(), "report", "exec"), names)
     again = names["found"]
     pd.testing.assert_frame_equal(again.model.predict(table), found.model.predict(table))

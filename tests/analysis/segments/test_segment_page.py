@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import segment
-from posteriori.analysis.segments.segment_page import segmenting_code
 from tests.analysis.groups.test_cluster_page import Balanced
 from tests.analysis.segments.segment_tables import page_of, regimes
 
@@ -63,7 +62,7 @@ def test_pages_need_no_network():
 def test_the_code_finds_the_same_states():
     names = {"table": regimes()[0]}
     found = segment(names["table"], columns=["heat"], time="day", states=2, seed=3)
-    exec(compile(segmenting_code(found), "report", "exec"), names)
+    exec(compile(found.code(), "report", "exec"), names)
     again = names["found"]
     table = names["table"]
     pd.testing.assert_frame_equal(again.model.predict(table), found.model.predict(table))

@@ -9,8 +9,6 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from functools import partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -23,7 +21,13 @@ from posteriori.analysis.fitting.preparation import (
     NumberColumns,
 )
 from posteriori.analysis.fitting.table_problem import Problem
-from posteriori.analysis.fitting.workers import COPIES, Workers, beside, in_processes
+from posteriori.analysis.fitting.workers import (
+    COPIES,
+    OutOfTimeError,
+    beside,
+    done_calls,
+    in_processes,
+)
 from posteriori.estimators.contract import CountsParameters, HasEvidence, TellsBends, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.types import Array
@@ -51,9 +55,6 @@ _MOST_LEVELS = 1000
 INTERRUPTED, OUT_OF_TIME = "interrupted", "not reached within the time limit"
 
 DIED = "a process that fitted it died, perhaps for lack of memory: try fewer --jobs (jobs=), or fewer rows"
-#: Seconds between two looks at the time, and at whether those who work are still there.
-_LOOK = 0.1
-
 #: From problem, candidate and fold (None for all rows) to what is said of the fold, or a fitted pipeline.
 FitsPart = Callable[[Any, Candidate, int | None], Any]
 
@@ -198,64 +199,33 @@ def run_candidates(
         on_outcome(outcomes[-1], len(candidates), left)
 
     deadline = float("inf") if time_limit is None else start + time_limit
+    folds = [*range(len(problem.splits)), None]
+    calls = deque(
+        ((c, place), (_fit, fit or _predict_part, c, fold))
+        for c in candidates
+        for place, fold in enumerate(folds)
+    )
+    parts: dict[str, dict[int, _Part]] = {c.name: {} for c in candidates}
     try:
         with workers as working:
-            submit = partial(working.submit, _fit, fit or _predict_part)
-            finish = partial(_outcome, problem=problem, join=join or _join_rows)
-            in_time = _gather(
-                working, submit, jobs + 1, candidates, problem, deadline, keep, finish
-            )
+            for (candidate, place), told in done_calls(working, calls, jobs + 1, deadline):
+                if candidate.name not in parts:  # it has failed
+                    continue
+                part, mine = told or _Part(None, failure=DIED), parts[candidate.name]
+                mine[place] = part
+                if not part.failure and len(mine) < len(folds):
+                    continue
+                del parts[candidate.name]  # what they say is kept once, joined
+                if part.failure:
+                    for call in [call for call in calls if call[0][0] is candidate]:
+                        calls.remove(call)
+                wanted = [part] if part.failure else [mine[k] for k in range(len(folds))]
+                keep(_outcome(candidate, wanted, problem, join or _join_rows))
+    except OutOfTimeError:
+        return outcomes, "time"
     except KeyboardInterrupt:
         return outcomes, "interrupted"
-    return outcomes, "" if in_time else "time"
-
-
-def _gather(
-    workers: Workers,
-    submit: Callable[..., Future[_Part]],
-    at_once: int,
-    candidates: Sequence[Candidate],
-    problem: Any,
-    deadline: float,
-    keep: Callable[[Outcome], None],
-    finish: Callable[[Candidate, list[_Part]], Outcome],
-) -> bool:
-    """Keep each candidate's outcome once all its fits are done; tell whether all were in time.
-
-    Only as many fits are handed over as are soon begun: those that wait cannot be taken back.
-    """
-    folds = [*range(len(problem.splits)), None]
-    tasks = deque((c, place) for c in candidates for place in range(len(folds)))
-    parts: dict[str, dict[int, _Part]] = {c.name: {} for c in candidates}
-    running: dict[Future[_Part], tuple[Candidate, int]] = {}
-    while tasks or running:
-        if time.monotonic() > deadline:
-            return False
-        while tasks and len(running) < at_once:
-            candidate, place = tasks.popleft()
-            running[submit(candidate, folds[place])] = candidate, place
-        alive = workers.alive()  # asked before it is waited: what they did last is among the done
-        done = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED).done
-        for future in done if alive else list(running):
-            candidate, place = running.pop(future)
-            if candidate.name not in parts:  # it has failed
-                continue
-            part, mine = _part(future), parts[candidate.name]
-            mine[place] = part
-            if part.failure:
-                keep(finish(candidate, [part]))
-                del parts[candidate.name]
-                tasks = deque(task for task in tasks if task[0] is not candidate)
-            elif len(mine) == len(folds):
-                del parts[candidate.name]  # what they say is kept once, joined
-                keep(finish(candidate, [mine[k] for k in range(len(folds))]))
-    return True
-
-
-def _part(future: Future[_Part]) -> _Part:
-    """Return what a fit gave; only one whose worker was killed has an exception of its own, or no end."""
-    lost = not future.done() or future.exception() is not None
-    return _Part(None, failure=DIED) if lost else future.result()
+    return outcomes, ""
 
 
 def _join_rows(parts: list[Any], problem: Any) -> Any:

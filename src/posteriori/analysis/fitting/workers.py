@@ -13,8 +13,10 @@ import signal
 import sys
 import tempfile
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
@@ -28,10 +30,22 @@ from threadpoolctl import threadpool_limits
 from posteriori.analysis.fitting.copies import ORPHANED, Copies
 from posteriori.numerics.threads import processor_count
 
-__all__ = ["COPIES", "Workers", "beside", "count_jobs", "in_new_processes", "in_processes"]
+__all__ = [
+    "COPIES",
+    "OutOfTimeError",
+    "Workers",
+    "beside",
+    "count_jobs",
+    "done_calls",
+    "in_new_processes",
+    "in_processes",
+]
 
 #: Most processes that are started unasked.
 _MOST_JOBS = 8
+
+#: Seconds between two looks at the time.
+_LOOK = 0.1
 
 #: Whether processes are copies of this one: elsewhere than on Linux libraries do not survive that.
 COPIES = sys.platform == "linux"
@@ -50,6 +64,37 @@ class Workers(NamedTuple):
 
     submit: Callable[..., Future[Any]]
     alive: Callable[[], bool]
+
+
+class OutOfTimeError(Exception):
+    """What is not done yet is not waited for."""
+
+
+def done_calls(
+    workers: Workers, calls: deque[tuple[Any, tuple[Any, ...]]], at_once: int, deadline: float
+) -> Iterator[tuple[Any, Any]]:
+    """Yield the key of each call and what it returned once it is done, None where its worker has died.
+
+    Only as many calls are handed over as are soon begun: those that wait can be taken back out of ``calls``.
+
+    Raises
+    ------
+    OutOfTimeError
+        When the deadline is over before all are done.
+    """
+    running: dict[Future[Any], Any] = {}
+    while calls or running:
+        if time.monotonic() > deadline:
+            raise OutOfTimeError
+        while calls and len(running) < at_once:
+            key, call = calls.popleft()
+            running[workers.submit(*call)] = key
+        alive = workers.alive()  # asked before it is waited: what they did last is among the done
+        done = wait(running, timeout=_LOOK, return_when=FIRST_COMPLETED).done
+        for future in done if alive else list(running):
+            # only a call whose worker was killed has an exception of its own, or no end
+            lost = not future.done() or future.exception() is not None
+            yield running.pop(future), None if lost else future.result()
 
 
 def count_jobs(asked: int | None) -> int:

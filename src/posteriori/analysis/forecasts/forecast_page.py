@@ -1,26 +1,20 @@
-"""The report of a forecast: its sections."""
+"""The reports of one forecast and of several: sections, and figures over time and by step ahead."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.forecasts.forecast_figures import (
-    draw_autocorrelation,
-    draw_errors,
-    draw_fan,
-    draw_forecast_levels,
-    draw_part,
-    draw_surprises,
-)
 from posteriori.analysis.forecasts.forecast_words import (
     forecast_rows,
     heading_words,
+    series_rows,
     step_rows,
 )
-from posteriori.analysis.report.figures import draw_sensitivity
+from posteriori.analysis.report.figures import DASHES, draw_sensitivity, level_line
 from posteriori.analysis.report.ranking_tables import failures_of, warnings_of
 from posteriori.analysis.table.series_calendar import time_words
 from posteriori.analysis.table.wording import counted, short_number
@@ -34,13 +28,19 @@ from posteriori.analysis.tasks.sections import (
     Section,
     Words,
 )
+from posteriori.drawing.charts.chart import BROAD, Axis, Chart
+from posteriori.drawing.charts.date_ticks import date_ticks, days_of
+from posteriori.drawing.charts.marks import Band, Curve, Dots, Mark, Segments, histogram
+from posteriori.drawing.charts.ticks import round_ticks, whole_ticks
+from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
+from posteriori.sequence.series.series_measures import autocorrelation
 from posteriori.sequence.series.structural_series import StructuralSeries
 
 if TYPE_CHECKING:
-    from posteriori.analysis.forecasts.forecasting import Forecast
+    from posteriori.analysis.forecasts.forecast_result import Forecast, Forecasts
 
-__all__ = ["fan_and_intervals", "forecasting_code", "make_forecast_page"]
+__all__ = ["make_forecast_page", "make_forecasts_page"]
 
 #: Standard deviations from which on a value is an outlier, and a move of the level a shift.
 _FAR = 3.0
@@ -48,12 +48,22 @@ _FAR = 3.0
 _LISTED, _MOST_STEPS, _LAGS = 12, 60, 24
 #: Steps of the history that are drawn, for each one ahead, and at least.
 _SHOWN, _LEAST_SHOWN = 12, 120
+#: Series that are drawn.
+_MOST_SERIES = 24
+#: Width and height of figures over time.
+_LONG = (BROAD + 245.0, 209.0)
+#: Ticks of dates, at most.
+_MOST_DATES = 7
+#: Steps of one figure; a longer series is thinned.
+_MOST_POINTS = 2000
+#: How strongly intervals are painted, the widest first.
+_SHADES = (0.18, 0.32, 0.4)
 
 
 def make_forecast_page(found: Forecast, title: str) -> Page:
     """Return the report; the title is what the data are called."""
     parts = [
-        Section("History and forecast", fan_and_intervals(found)),
+        Section("History and forecast", _fan_and_intervals(found)),
         Section("What the event changed", _event(found)),
         Section("All models", _ranking(found)),
         Section("Parts", _parts(found)),
@@ -66,6 +76,25 @@ def make_forecast_page(found: Forecast, title: str) -> Page:
     return Page(f"Forecast of {name} in {title}", _lede(found), parts, found.options.seed)
 
 
+def make_forecasts_page(found: Forecasts, title: str) -> Page:
+    """Return the report; the title is what the data are called."""
+    first = list(found.series.items())[:_MOST_SERIES]
+    drawn: list[Part] = []
+    for name, one in first:
+        drawn += [Words(name, "bold"), Words(one.verdict), *_fan_and_intervals(one)]
+    more = len(found.series) - len(first)
+    if more > 0:
+        drawn.append(Words(f"And {counted(more, 'more series', 'more series')}."))
+    parts = [
+        Section("All series", [Grid(*series_rows(found))]),
+        Section("Series by series", drawn),
+        Section("What was done", [Items(found.notes)]),
+    ]
+    lede = f"Forecasts of {counted(len(found.series), 'series', 'series')}."
+    name = found.dated.value.name
+    return Page(f"Forecasts of {name} in {title}", lede, parts, found.options.seed)
+
+
 def _lede(found: Forecast) -> str:
     problem, calendar = found.prepared.problem, found.prepared.calendar
     ahead = counted(problem.horizon, calendar.step, calendar.steps)
@@ -75,14 +104,14 @@ def _lede(found: Forecast) -> str:
     return f"{ahead} ahead from {known}; {models} compared {by}."
 
 
-def fan_and_intervals(found: Forecast) -> list[Part]:
+def _fan_and_intervals(found: Forecast) -> list[Part]:
     """Return the figure of history and forecast, and the forecast step by step."""
     rows, later = found.prepared.problem.rows, found.prepared.later
     times = rows.clock.times(rows.positions)
     label, mass = found.dated.value.name, found.options.mass
     shown = slice(-max(_SHOWN * len(later.times), _LEAST_SHOWN), None)
     past, ahead = (times[shown], rows.y[shown]), (found.frame, later.times, mass)
-    fan = Figure(draw_fan(label, *past, *ahead, found.prepared.actual), long=True)
+    fan = Figure(_draw_fan(label, *past, *ahead, found.prepared.actual), long=True)
     header, steps = step_rows(found)
     return [fan, Section("The forecast step by step", [Grid(header, steps[:_MOST_STEPS])])]
 
@@ -134,7 +163,7 @@ def _parts(found: Forecast) -> list[Part]:
     times = rows.clock.times(rows.positions)
     names = [name for name in components if not name.endswith(("_lower", "_upper"))]
     drawn = [
-        draw_part(name, times, components[[name, f"{name}_lower", f"{name}_upper"]])
+        _draw_part(name, times, components[[name, f"{name}_lower", f"{name}_upper"]])
         for name in names
         if name != "fit"
     ]
@@ -156,12 +185,12 @@ def _origins(found: Forecast) -> list[Part]:
         errors["walk"] = _errors_by_step(found, "walk")
     unit = found.prepared.calendar.steps
     ahead = Figure(
-        draw_errors(errors, np.unique(problem.steps_ahead), unit),
+        _draw_errors(errors, np.unique(problem.steps_ahead), unit),
         "How far medians were off, by how far ahead they were.",
     )
     levels = found.outcomes[found.kept].unseen.level
     spread = Figure(
-        draw_forecast_levels(levels),
+        _draw_forecast_levels(levels),
         "Where values lay in their forecasts: evenly if these are calibrated, at the ends if they are too narrow.",
     )
     metrics = found.metrics[found.kept]
@@ -191,13 +220,13 @@ def _residuals(found: Forecast) -> list[Part]:
     times = rows.clock.times(rows.positions)
     most = min(_LAGS, len(innovations) // 3)
     left = Figure(
-        draw_autocorrelation(innovations, most),
+        _draw_autocorrelation(innovations, most),
         f"Of what “{found.words(found.components_of)}” did not foretell a step ahead. Outside the band "
         "something repeats that the model does not know.",
     )
     told: list[Part] = [Beside([left], _surprises(found, residuals, times))]
     if not residuals[["outlier", "shift"]].isna().all(axis=None):
-        told.append(Figure(draw_surprises(times, residuals, _FAR), long=True))
+        told.append(Figure(_draw_surprises(times, residuals, _FAR), long=True))
     return told
 
 
@@ -248,26 +277,119 @@ def _priors(found: Forecast) -> list[Part]:
     return told
 
 
-def forecasting_code(found: Forecast, loading: str = "") -> str:
-    """Return code that makes the same forecast again."""
-    options, asked = found.options, [f"time={found.dated.time.name!r}"]
-    asked.append(f"value={found.dated.value.name!r}")
-    asked.append(f"horizon={options.horizon!r}" if options.horizon else "")
-    asked.append(f"period={options.period!r}" if options.period != "auto" else "")
-    asked.append(f"by={found.dated.by.name!r}" if found.dated.by else "")
-    asked.append(f"inputs={[c.name for c in found.dated.inputs]!r}" if found.dated.inputs else "")
-    asked.append("future=future" if options.future is not None else "")
-    asked += [
-        f"{name}={value!r}"
-        for name, value in (("holidays", options.holidays), ("event", options.event))
-        if value is not None
+# -- figures ---------------------------------------------------------------------------------
+
+
+def _draw_fan(
+    label: str,
+    times: Any,
+    values: Array,
+    frame: pd.DataFrame,
+    later: Any,
+    mass: Sequence[float],
+    actual: Array | None = None,
+) -> str:
+    """Draw a series and the fan of its forecast.
+
+    Parameters
+    ----------
+    label : str
+        Of the values.
+    times, values : (T,)
+    frame : DataFrame
+        ``median`` and ends of intervals of later steps.
+    later : (H,)
+        Their times.
+    mass : sequence of float
+    actual : (H,), optional
+        What came at these steps, where that is known.
+    """
+    step, ahead = max(1, len(values) // _MOST_POINTS), _places(later)
+    marks: list[Mark] = [Curve(_places(times)[::step], values[::step], "ink", 1.1)]
+    for shade, m in zip(_SHADES, sorted(mass, reverse=True), strict=False):
+        low, high = (frame[f"{end}_{100 * m:g}"].to_numpy() for end in ("lower", "upper"))
+        marks.append(Band(ahead, low, high, opacity=shade, label=f"{100 * m:g} %"))
+    marks.append(Curve(ahead, frame["median"].to_numpy(), width=1.8, label="median"))
+    if actual is not None and len(actual):
+        marks.append(Curve(ahead, actual, "second", 1.5, label="what came"))
+    up = Axis(short_text(label, 26), grid=True)
+    return Chart(f"{label} and its forecast", marks, _time_axis(times), up, _LONG).svg()
+
+
+def _draw_part(label: str, times: Any, part: pd.DataFrame) -> str:
+    """Draw a smoothed part with its band; the columns of ``part`` are mean, lower and upper end."""
+    step = max(1, len(part) // _MOST_POINTS)
+    mean, low, high = (part.iloc[::step, k].to_numpy() for k in range(3))
+    places = _places(times)[::step]
+    marks: list[Mark] = [Band(places, low, high, opacity=0.25), Curve(places, mean, width=1.5)]
+    up = Axis(short_text(label, 20), grid=True)
+    return Chart(label, marks, _time_axis(times), up, (_LONG[0], 137.0)).svg()
+
+
+def _draw_errors(errors: Mapping[str, Array], steps: Array, unit: str) -> str:
+    """Draw mean absolute errors by how far ahead, a line for each model."""
+    marks: list[Mark] = []
+    for (name, line), color, dashes in zip(
+        errors.items(), ("first", "muted"), DASHES, strict=False
+    ):
+        marks += [
+            Curve(steps, line, color, 1.6, dashes, label=short_text(name, 30)),
+            Dots(steps, line, color, 2.0),
+        ]
+    axes = Axis(f"{unit} ahead", ticks=whole_ticks), Axis("mean absolute error", low=0.0, grid=True)
+    return Chart("Error by step ahead", marks, *axes).svg()
+
+
+def _draw_forecast_levels(levels: Array) -> str:
+    """Draw how many values lie at which level of their forecasts: even where these are calibrated."""
+    bars = histogram(levels, (0.0, 1.0), 10, opacity=0.75)
+    expected = level_line(len(levels) / 10.0, "second", 1.3, "6 3")
+    axes = Axis("level in the forecast", 0.0, 1.0), Axis("values", low=0.0, grid=True)
+    return Chart("Levels of values in their forecasts", [bars, expected], *axes).svg()
+
+
+def _draw_autocorrelation(residuals: Array, most: int) -> str:
+    """Draw the autocorrelation of residuals, with the band that independent ones stay within."""
+    found = autocorrelation(residuals, most)
+    band = 1.96 / np.sqrt(max((~np.isnan(residuals)).sum(), 1))
+    lags = np.arange(1, most + 1)
+    marks: list[Mark] = [
+        Band([-np.inf, np.inf], -band, band, "muted", 0.2),
+        Segments((lags, lags), (np.zeros(most), found), width=2.0),
+        Dots(lags, found, radius=2.0),
+        level_line(0.0, "muted", 0.8),
     ]
-    asked.append(f"models={list(options.models)!r}" if options.models else "")
-    asked += [f"origins={options.origins}", f"mass={options.mass}", f"seed={options.seed}"]
-    return (
-        "from posteriori import forecast\n"
-        f"{loading or '# table: the data that were forecast'}\n\n"
-        f"f = forecast(table, {', '.join(part for part in asked if part)})\n"
-        "f.frame, f.dist  # the forecast\n"
-        "f.ranking, f.components\n"
-    )
+    wide = max(0.5, 1.15 * float(np.abs(found).max()))
+    axes = Axis("steps between", ticks=whole_ticks), Axis("correlation", -wide, wide, grid=True)
+    return Chart("Autocorrelation of residuals", marks, *axes).svg()
+
+
+def _draw_surprises(times: Any, residuals: pd.DataFrame, limit: float) -> str:
+    """Draw standardised outliers and shifts of the level over time."""
+    marks: list[Mark] = []
+    for column, color, hollow in (("outlier", "first", False), ("shift", "second", True)):
+        line = residuals[column].to_numpy()
+        if not np.isnan(line).all():
+            marks.append(Dots(_places(times), line, color, 1.6, 0.8, hollow, f"{column}s"))
+    marks += [level_line(side, "muted", 1.0, "4 3") for side in (-limit, limit)]
+    up = Axis("standard deviations", grid=True)
+    size = (_LONG[0], 166.0)
+    return Chart("Outliers and shifts of the level", marks, _time_axis(times), up, size).svg()
+
+
+def _places(times: Any) -> Array:
+    """Return times as numbers: dates as days."""
+    if isinstance(times, pd.DatetimeIndex):
+        return days_of(times.tz_localize(None).to_numpy())
+    return np.asarray(times, dtype=np.float64)
+
+
+def _time_axis(times: Any) -> Axis:
+    """Write dates in short, and other times as plain numbers."""
+    dated = isinstance(times, pd.DatetimeIndex)
+    return Axis(most=_MOST_DATES, ticks=date_ticks if dated else _plain_ticks)
+
+
+def _plain_ticks(low: float, high: float, most: int) -> tuple[Array, list[str]]:
+    places = round_ticks(low, high, most)
+    return places, [f"{place:g}" for place in places]

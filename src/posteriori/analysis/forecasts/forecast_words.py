@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.table.series_calendar import time_words
@@ -20,9 +21,17 @@ from posteriori.analysis.table.wording import (
 from posteriori.selection.comparison import Row
 
 if TYPE_CHECKING:
-    from posteriori.analysis.forecasts.forecasting import Forecast
+    from posteriori.analysis.forecasts.forecast_result import Forecast, Forecasts
 
-__all__ = ["event_sentence", "forecast_rows", "heading_words", "step_rows", "verdict_of_forecast"]
+__all__ = [
+    "event_sentence",
+    "forecast_rows",
+    "heading_words",
+    "series_rows",
+    "step_rows",
+    "verdict_of_forecast",
+    "verdict_of_forecasts",
+]
 
 #: What the headings of the ranking mean.
 _HEADINGS = {
@@ -202,4 +211,56 @@ def step_rows(found: Forecast) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         (when, *(short_number(value) for value in line))
         for when, line in zip(times, frame[columns].to_numpy(), strict=True)
     ]
+    return header, rows
+
+
+# -- several series --------------------------------------------------------------------------
+
+
+def verdict_of_forecasts(found: Forecasts) -> str:
+    """Say how many series there are, and which models foresee them best."""
+    if not found.series:
+        return "No series could be forecast."
+    counts = pd.Series(list(found.best.values())).value_counts()
+    listed = ", ".join(f"“{name}” {count}" for name, count in list(counts.items())[:4])
+    more = f" and {counted(len(counts) - 4, 'other')}" if len(counts) > 4 else ""
+    failed = (
+        f" {counted(len(found.failures), 'series', 'series')} failed." if found.failures else ""
+    )
+    count = counted(len(found.series), "series", "series")
+    return f"{count} forecast; at the top are {listed}{more}.{failed}"
+
+
+def series_rows(found: Forecasts) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return a header, and for every series which model foresaw it best, and what is forecast, how well."""
+    mass = f"{100 * found.options.mass[0]:g}"
+    header: tuple[str, ...] = (
+        "series",
+        "values",
+        "best model",
+        "scaled",
+        "in 80 %",
+        "last",
+        "next",
+        f"{mass} %",
+    )
+    rows: list[tuple[str, ...]] = []
+    for name, one in found.series.items():
+        problem, frame, metrics = one.prepared.problem, one.frame, one.metrics.get(one.kept, {})
+        known = problem.rows.y[problem.rows.y == problem.rows.y]
+        clock, later = problem.rows.clock, one.prepared.later
+        low, high = (short_number(frame[f"{end}_{mass}"].iloc[0]) for end in ("lower", "upper"))
+        rows.append(
+            (
+                name,
+                str(len(known)),
+                one.words(one.best),
+                fixed_number(metrics["scaled error"], 2) if metrics else "",
+                f"{100 * metrics['inside 80 %']:.0f} %" if metrics else "",
+                short_number(known[-1]),
+                f"{short_number(frame['median'].iloc[0])} ({time_words(clock, later.times[0])})",
+                f"{low} to {high}",
+            )
+        )
+    rows += [(name, "", "failed", *("" for _ in range(5))) for name in found.failures]
     return header, rows

@@ -2,196 +2,216 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from functools import cached_property
+import time as clock
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.averaged import AVERAGE
-from posteriori.analysis.fitting.ranked_outcomes import told_end
-from posteriori.analysis.fitting.running import Outcome, run_candidates
-from posteriori.analysis.forecasts.event_effect import EventEffect, measure_event
-from posteriori.analysis.forecasts.forecast_words import (
-    forecast_rows,
-    heading_words,
-    step_rows,
-    verdict_of_forecast,
+from posteriori.analysis.fitting.ranked_outcomes import all_outcomes, order_outcomes, told_end
+from posteriori.analysis.fitting.running import (
+    DIED,
+    INTERRUPTED,
+    OUT_OF_TIME,
+    Outcome,
+    run_candidates,
 )
-from posteriori.analysis.forecasts.interval_columns import interval_columns
+from posteriori.analysis.fitting.workers import (
+    OutOfTimeError,
+    beside,
+    count_jobs,
+    done_calls,
+    in_processes,
+)
+from posteriori.analysis.forecasts.forecast_result import Forecast, Forecasts
 from posteriori.analysis.forecasts.prepared_series import (
     ForecastOptions,
-    Prepared,
+    check_mass,
     prepare_series,
 )
-from posteriori.analysis.forecasts.ranked_series import rank_series
-from posteriori.analysis.report.ranking_tables import aligned, remark_parts
-from posteriori.analysis.saved.forecast_model import ForecastModel
-from posteriori.analysis.saved.kept_forecasts import make_forecast_model
-from posteriori.analysis.table.dated_column import DatedTable
-from posteriori.analysis.tasks.contract import TaskResult
-from posteriori.analysis.tasks.sections import Grid, Page, Printed
+from posteriori.analysis.table.dated_column import DatedTable, read_dated_table
+from posteriori.analysis.table.reading import to_pandas
+from posteriori.analysis.tasks.contract import Table
+from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
-from posteriori.selection.origins.forecast_problem import suited_series
-from posteriori.selection.origins.origin_scores import join_origins, score_from_origin
-from posteriori.sequence.series.structural_series import StructuralSeries
+from posteriori.selection.origins.forecast_problem import ForecastProblem, suited_series
+from posteriori.selection.origins.origin_scores import (
+    average_scores,
+    join_origins,
+    measure_scores,
+    score_from_origin,
+)
+from posteriori.sequence.series.series_average import SeriesAverage
 
-__all__ = ["Forecast", "forecast_series"]
+__all__ = ["forecast"]
 
-#: Steps of a series, times its origins, from which on fits have processes of their own.
-_WORTH_PROCESSES = 3000
+#: Steps of a series, times its origins, from which on fits have processes of their own; and steps of all series.
+_WORTH_PROCESSES, _WORTH_FOR_ALL = 3000, 2000
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Forecast(TaskResult):
-    """The forecast of a series, with the ranking of all candidates.
+def forecast(
+    table: Table,
+    *,
+    time: str,
+    value: str,
+    horizon: int | None = None,
+    period: Any = "auto",
+    by: str | None = None,
+    inputs: Sequence[str] = (),
+    future: Table | None = None,
+    holidays: str | None = None,
+    event: Any = None,
+    models: Sequence[str] = (),
+    origins: int = 5,
+    mass: float | Sequence[float] = (0.8, 0.95),
+    jobs: int | None = None,
+    time_limit: float | None = None,
+    seed: int = 0,
+    day_first: bool | None = None,
+    on_outcome: Callable[[Any, int, float], None] | None = None,
+) -> Any:
+    """Forecast a dated column with the model that foresaw best what came, and say by how much.
 
-    Attributes
+    At each origin every candidate is fitted to its past alone and says how probable what came then is. The
+    one with the highest sum of log densities makes the forecast; their average, weighted by what earlier
+    origins ask for, is one of them.
+
+    Parameters
     ----------
-    dated : DatedTable
-        The columns of the table.
-    prepared : Prepared
-        Steps, periods, origins, and the steps that are forecast.
-    options : ForecastOptions
-    outcomes : dict of Outcome
-        What became of each candidate, best first.
-    ranking : Comparison
-        By log density of what came after the origins, or by evidence where there are none.
-    metrics : dict of Metrics
-        CRPS, errors and coverage at the origins, by candidate.
-    notes : tuple of str
-        What was guessed and done.
-    interrupted : bool
-        Whether Ctrl-C has ended it.
+    table : DataFrame of pandas or polars, or a mapping of columns
+    time : str
+        The column of dates or numbers. Steps that are left out are gaps.
+    value : str
+        The column to forecast.
+    horizon : int, optional
+        How many steps to forecast; a period by default, or 6.
+    period : "auto", "none", float or sequence of float
+        Of seasons, in steps, such as 7,365.25; "auto" takes those of the calendar.
+    by : str, optional
+        Column whose levels are series of their own.
+    inputs : sequence of str
+        Columns of known numbers whose weights are learned.
+    future : table, optional
+        Table with times and inputs of the steps that are forecast.
+    holidays : str, optional
+        A country whose holidays have effects, by its ISO code; needs the package ``holidays``.
+    event : date or number, optional
+        Only what was before is learned from, and the forecast tells what would have been after it.
+    models : sequence of str
+        Names of candidates; all that suit by default.
+    origins : int
+        From how many points in the past to forecast; 0 ranks by evidence.
+    mass : float or sequence of float
+        Probabilities of the intervals.
+    jobs : int, optional
+        Fits at a time; as many as there are processors, but at most 8, by default.
+    time_limit : float, optional
+        Seconds after which no result is waited for.
+    seed : int
+        Of random draws.
+    day_first : bool, optional
+        Whether dates such as 01/02/2020 have the day first; by default what is equal steps apart, or else as
+        such signs are mostly used, and notes say so.
+    on_outcome : callable, optional
+        Called as ``on_outcome(outcome, total, seconds_left)`` after every candidate, or every series.
+
+    Returns
+    -------
+    Forecast
+        Or, with ``by``, Forecasts.
+
+    Raises
+    ------
+    ValueError
+        When the table cannot be forecast: which column or row, and what to do.
+
+    Examples
+    --------
+    >>> from posteriori.datasets import load_nile
+    >>> f = forecast(
+    ...     load_nile().frame, time="year", value="flow", horizon=3, models=["walk", "level"]
+    ... )
+    >>> f.best, f.frame["median"].round(-1).tolist()
+    ('level', [800.0, 800.0, 800.0])
     """
-
-    dated: DatedTable
-    prepared: Prepared
-    options: ForecastOptions
-    outcomes: dict[str, Outcome]
-    ranking: Comparison
-    metrics: dict[str, Metrics]
-    notes: tuple[str, ...]
-    interrupted: bool = False
-
-    @property
-    def best(self) -> str:
-        """The candidate at the top: it foresaw best what came after the origins."""
-        return self.ranking.best
-
-    @property
-    def kept(self) -> str:
-        """The candidate that makes the forecast: the average if there is one, else the best.
-
-        Who is first after a few origins is partly first by luck, and surer than it should be.
-        """
-        return AVERAGE if AVERAGE in self.outcomes else self.best
-
-    @property
-    def fitted(self) -> Any:
-        """Its model, fitted to all steps."""
-        return self.outcomes[self.kept].model[-1]
-
-    def words(self, name: str) -> str:
-        """Return what a candidate is called where it is shown."""
-        return self.outcomes[name].candidate.words
-
-    @cached_property
-    def dist(self) -> Any:
-        """Distributions of the next steps, a batch."""
-        return self.fitted.forecast(**self.prepared.asked_steps)
-
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """Times of the next steps, medians, and ends of the intervals."""
-        columns: dict[str, Any] = {self.dated.time.name: _plain_times(self.prepared.later.times)}
-        if self.dated.by is not None:
-            columns[self.dated.by.name] = self.prepared.name
-        return pd.DataFrame(columns | interval_columns(self.dist, self.options.mass))
-
-    @property
-    def components_of(self) -> str:
-        """The best candidate that has parts; empty if none has."""
-        found = (
-            row.name
-            for row in self.ranking.rows
-            if (o := self.outcomes[row.name]).model is not None
-            and isinstance(o.model[-1], StructuralSeries)
+    frame = _with_index(to_pandas(table), time)
+    names = (inputs,) if isinstance(inputs, str) else tuple(inputs)
+    asked = (models,) if isinstance(models, str) else tuple(models)
+    dated = read_dated_table(frame, time, value, by, names, day_first)
+    options = ForecastOptions(
+        horizon, period, future, holidays, event, asked, origins, check_mass(mass), seed
+    )
+    if by is None:
+        return _forecast_series(
+            dated, 0, options, jobs=count_jobs(jobs), time_limit=time_limit, on_outcome=on_outcome
         )
-        return next(found, "")
-
-    @cached_property
-    def components(self) -> pd.DataFrame:
-        """Smoothed parts with ends of their 95 % intervals; those of ``components_of``."""
-        if not self.components_of:
-            return pd.DataFrame()
-        rows = self.prepared.problem.rows
-        found = self.outcomes[self.components_of].model[-1].components_
-        return found.set_axis(rows.clock.times(rows.positions), axis=0)
-
-    @cached_property
-    def event(self) -> EventEffect | None:
-        """What an event changed, if one was asked for."""
-        if self.options.event is None:
-            return None
-        return measure_event(self.fitted, self.dist, self.prepared, self.options)
-
-    @cached_property
-    def model(self) -> ForecastModel:
-        """The model that is kept as one that takes tables, absorbs later values, and can be saved."""
-        return make_forecast_model(self.dated, {self.prepared.name: self})
-
-    @property
-    def verdict(self) -> str:
-        """Which model foresees best, by how much, whether it beats the walk, and what it says."""
-        return verdict_of_forecast(self)
-
-    @property
-    def failure(self) -> str:
-        """Why no model was fitted; empty where one was."""
-        why = self.ranking.rows[0].failure
-        return f"no model was fitted: {why}" if why else ""
-
-    def printed(self, *, details: bool = False) -> Iterator[Printed]:
-        known = bool(self.prepared.problem.origins)
-        yield Grid(
-            *forecast_rows(self), remarks=lambda hidden: [heading_words(hidden)] if known else []
-        )
-        yield from remark_parts(self)
-        if details and not self.failure:
-            yield Grid(*step_rows(self))
-
-    def page(self, title: str) -> Page:
-        from posteriori.analysis.forecasts.forecast_page import make_forecast_page
-
-        return make_forecast_page(self, title)
-
-    def code(self, loading: str = "") -> str:
-        from posteriori.analysis.forecasts.forecast_page import forecasting_code
-
-        return forecasting_code(self, loading)
-
-    def data(self) -> dict[str, Any]:
-        rows = [
-            {**asdict(row), "words": self.words(row.name), "errors": self.metrics.get(row.name, {})}
-            for row in self.ranking.rows
-        ]
-        return {"kept": self.kept, "ranking": rows, "forecast": self.frame}
-
-    def __repr__(self) -> str:
-        header, rows = forecast_rows(self)
-        return "\n".join([*aligned([header, *rows]), "", self.verdict])
+    return _forecast_all(dated, options, count_jobs(jobs), time_limit, on_outcome)
 
 
-def _plain_times(times: Any) -> Any:
-    """Return numbers that are whole as whole numbers."""
-    whole = times.dtype.kind == "f" and bool((times == times.round()).all())
-    return times.astype("int64") if whole else times
+def _with_index(frame: pd.DataFrame, time: str) -> pd.DataFrame:
+    """Return a table whose index is a column too, where it is called as times are."""
+    return frame.reset_index() if frame.index.name == time else frame
 
 
-def forecast_series(
+def _forecast_all(
+    dated: DatedTable,
+    options: ForecastOptions,
+    jobs: int,
+    time_limit: float | None,
+    on_outcome: Callable[[Any, int, float], None] | None,
+) -> Forecasts:
+    """Forecast every series, side by side; what is done when time is over, or at Ctrl-C, is kept."""
+    start, names = clock.monotonic(), [one.name for one in dated.series]
+    found: dict[str, Forecast | str] = {}
+    ended = ""
+
+    def keep(name: str, result: Forecast | str) -> None:
+        found[name] = result if isinstance(result, str) else replace(result, dated=dated)
+        if on_outcome is not None:
+            left = (clock.monotonic() - start) * (len(names) - len(found)) / len(found)
+            on_outcome(name, len(names), left)
+
+    work = sum(len(one.rows.y) for one in dated.series) * (1 + options.origins)
+    apart = jobs > 1 and work >= _WORTH_FOR_ALL
+    calls = deque((name, (_forecast_one, k, options)) for k, name in enumerate(names))
+    deadline = float("inf") if time_limit is None else start + time_limit
+    try:
+        with in_processes(dated, jobs) if apart else beside(dated, 1) as workers:
+            for name, result in done_calls(workers, calls, jobs + 1, deadline):
+                keep(name, result or DIED)
+    except OutOfTimeError:
+        ended = OUT_OF_TIME
+    except KeyboardInterrupt:
+        ended = INTERRUPTED
+    told = {name: found.get(name, ended) for name in names}
+    series = {name: one for name, one in told.items() if not isinstance(one, str)}
+    failures = {name: one for name, one in told.items() if isinstance(one, str)}
+    return Forecasts(dated, options, series, failures, ended == INTERRUPTED)
+
+
+def _forecast_one(dated: DatedTable, place: int, options: ForecastOptions) -> Forecast | str:
+    """Return the forecast of one series without models that it does not need, or why there is none."""
+    try:
+        found = _forecast_series(dated, place, options)
+    except ValueError as error:
+        return " ".join(str(error).split())
+    if found.ranking.rows[0].failure:
+        return found.ranking.rows[0].failure
+    kept = {found.kept, found.best, found.components_of}
+    slim = {n: o if n in kept else o._replace(model=None) for n, o in found.outcomes.items()}
+    return replace(found, outcomes=slim, dated=dated._replace(series=()))
+
+
+# -- one series ------------------------------------------------------------------------------
+
+
+def _forecast_series(
     dated: DatedTable,
     place: int,
     options: ForecastOptions,
@@ -225,8 +245,56 @@ def forecast_series(
         time_limit=time_limit,
         on_outcome=on_outcome,
     )
-    found = rank_series(candidates, reached, ended, problem, options.seed)
+    outcomes = all_outcomes(candidates, reached, ended)
+    found = _rank_series(outcomes, problem, options.seed)
     notes = (*dated.notes, *prepared.notes, *told_end(ended))
     return Forecast(
         dated, prepared, options, *found, notes=notes, interrupted=ended == "interrupted"
     )
+
+
+def _rank_series(
+    outcomes: dict[str, Outcome], problem: ForecastProblem, seed: int
+) -> tuple[dict[str, Outcome], Comparison, dict[str, Metrics]]:
+    """Return all candidates and their average, best first, their ranking, and errors of what they foretold."""
+    weights = _add_average(outcomes, problem, seed)
+    unseen = {name: o.unseen for name, o in outcomes.items() if o.unseen is not None}
+    held = {name: problem.sum_by_origin(one.log_density) for name, one in unseen.items()}
+    if len(problem.origins) == 1:  # then values stand for themselves
+        held = {name: one.log_density for name, one in unseen.items()}
+    method = f"{len(problem.origins)} origins" if problem.origins else ""
+    ordered, ranking = order_outcomes(outcomes, weights, held, method)
+    metrics = {name: measure_scores(one, problem) for name, one in unseen.items()}
+    return ordered, ranking, metrics
+
+
+def _add_average(
+    outcomes: dict[str, Outcome], problem: ForecastProblem, seed: int
+) -> dict[str, float]:
+    """Add the average of all candidates that have said something, and return its weights."""
+    members = {name: o for name, o in outcomes.items() if o.unseen is not None}
+    if len(members) < 2:
+        return {}
+    scores, shares = average_scores(
+        [o.unseen for o in members.values()],
+        [o.model[-1].log_predictive_ for o in members.values()],
+        problem,
+        np.random.default_rng(seed),
+    )
+    weights = dict(zip(members, shares.tolist(), strict=True))
+    kept = {name: share for name, share in weights.items() if share > 0.0}
+    model = SeriesAverage({name: members[name].model[-1] for name in kept}, kept)
+    candidate = Candidate(
+        AVERAGE,
+        "series",
+        f"{SeriesAverage.__module__}.{SeriesAverage.__name__}",
+        prior="those of its members",
+        title="average of the models",
+    )
+    outcomes[AVERAGE] = Outcome(
+        candidate,
+        model=Pipeline([("model", model)]),
+        unseen=scores,
+        seconds=sum(o.seconds for o in members.values()),
+    )
+    return weights

@@ -9,10 +9,10 @@ import numpy as np
 
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.dated_column import DatedSeries, DatedTable, read_moment
-from posteriori.analysis.table.holiday_inputs import holiday_inputs
 from posteriori.analysis.table.later_steps import (
     LaterSteps,
     fill_left_out,
+    holiday_inputs,
     later_positions,
     read_future,
 )

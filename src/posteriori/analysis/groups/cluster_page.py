@@ -39,7 +39,7 @@ from posteriori.numerics.types import Array
 if TYPE_CHECKING:
     from posteriori.analysis.groups.clustering import Clustering
 
-__all__ = ["clustering_code", "make_cluster_page"]
+__all__ = ["make_cluster_page"]
 
 #: Rows up to which partitions are drawn: the matrix of similarities has as many cells as their square.
 _MOST_SIMILAR = 2000
@@ -207,19 +207,3 @@ def _between(found: Clustering) -> list[Part]:
         "Row 1 is the first below the header."
     )
     return [said, Grid(header, rows)]
-
-
-def clustering_code(found: Clustering, loading: str = "") -> str:
-    """Return code that finds the same groups again."""
-    dropped = [column.name for column in found.columns if column.kind == "dropped"]
-    options = [f"clusters={found.n_clusters}"] if found.asked else [f"max_clusters={found.limit}"]
-    options += [f"drop={dropped!r}"] if dropped else []
-    options += [f"seed={found.seed}"]
-    return (
-        "from posteriori import cluster\n"
-        f"{loading or '# table: the data that were grouped'}\n\n"
-        f"found = cluster(table, {', '.join(options)})\n"
-        "found.labels, found.probabilities  # of each row\n"
-        "found.profiles  # what sets each group apart\n"
-        "found.model.predict(table.head())  # of new rows as well\n"
-    )

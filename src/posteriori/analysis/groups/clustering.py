@@ -14,6 +14,7 @@ from posteriori.analysis.counted.drawn_intervals import with_drawn_intervals
 from posteriori.analysis.counted.number_weights import Found
 from posteriori.analysis.counted.profiles import IN_DOUBT, ClusterProfile, make_profiles
 from posteriori.analysis.fitting.coded_rows import CodedRows, read_rows
+from posteriori.analysis.groups.cluster_page import make_cluster_page
 from posteriori.analysis.groups.cluster_words import (
     TRAIT_HEADER,
     number_rows,
@@ -27,12 +28,24 @@ from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted
+from posteriori.analysis.tasks.code_again import CodeAgain
 from posteriori.analysis.tasks.contract import Table
 from posteriori.analysis.tasks.sections import Grid, Page, Printed, Words
 from posteriori.mixture.groups.drawn_groups import DrawnGroups
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Clustering", "cluster"]
+
+_AGAIN = CodeAgain(
+    "cluster",
+    "found",
+    "grouped",
+    (
+        "found.labels, found.probabilities  # of each row",
+        "found.profiles  # what sets each group apart",
+        "found.model.predict(table.head())  # of new rows as well",
+    ),
+)
 
 #: Columns of each cluster that are printed, those that set it apart most.
 _TRAITS = 5
@@ -117,14 +130,16 @@ class Clustering(CountedFinding):
             yield Grid(TRAIT_HEADER, profile_rows(profile, limit))
 
     def page(self, title: str) -> Page:
-        from posteriori.analysis.groups.cluster_page import make_cluster_page
-
         return make_cluster_page(self, title)
 
     def code(self, loading: str = "") -> str:
-        from posteriori.analysis.groups.cluster_page import clustering_code
-
-        return clustering_code(self, loading)
+        asked = {
+            "clusters": self.n_clusters if self.asked else None,
+            "max_clusters": None if self.asked else self.limit,
+            "drop": [column.name for column in self.columns if column.kind == "dropped"],
+            "seed": self.seed,
+        }
+        return _AGAIN.code(asked, loading)
 
     def data(self) -> dict[str, Any]:
         return {"clusters": self.n_clusters, **self.number_data(), "groups": self.profiles}

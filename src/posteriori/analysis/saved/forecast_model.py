@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.forecasts.interval_columns import interval_columns
-from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, saved_as
+from posteriori.analysis.fitting.preparation import NoColumns
+from posteriori.analysis.saved.column_reader import (
+    COMMON_FACTS,
+    ColumnReader,
+    common_facts,
+    saved_as,
+)
 from posteriori.analysis.table.columns import Column, numbers_in
-from posteriori.analysis.table.dated_column import levels_of, read_moments
-from posteriori.analysis.table.holiday_inputs import count_holidays
+from posteriori.analysis.table.dated_column import DatedTable, levels_of, read_moments
+from posteriori.analysis.table.later_steps import count_holidays, interval_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.series_calendar import name_steps, time_words
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_clock import SeriesClock
 
-__all__ = ["ForecastModel", "SavedSeries", "SeriesShelf"]
+if TYPE_CHECKING:
+    from posteriori.analysis.forecasts.forecast_result import Forecast
+
+__all__ = ["ForecastModel", "SavedSeries", "SeriesShelf", "keep_forecasts"]
 
 #: Series that are described.
 _MOST_SERIES = 24
@@ -240,6 +249,48 @@ class ForecastModel(ColumnReader):
                 for name in one.inputs
             ]
         )
+
+
+def keep_forecasts(dated: DatedTable, series: Mapping[str, Forecast]) -> ForecastModel:
+    """Return the models that make them of every series as one that can be saved."""
+    if not series:
+        raise ValueError("no series could be forecast: there is no model to keep")
+    shelf = SeriesShelf({name: _kept(one) for name, one in series.items()})
+    first = next(iter(series.values()))
+    names = {one.words(one.kept) for one in series.values()}
+    evidence = first.outcomes[first.kept].evidence if len(series) == 1 else None
+    facts = {
+        **common_facts(
+            sum(len(one.prepared.problem.rows.y) for one in series.values()), first.options.seed
+        ),
+        "series": len(series),
+        "log_evidence": None if evidence is None else float(evidence),
+        "kind": "" if evidence is None else evidence.kind,
+        "prior": first.outcomes[first.kept].candidate.prior if len(series) == 1 else "",
+    }
+    return ForecastModel(
+        names.pop() if len(names) == 1 else "several models",
+        Pipeline([("columns", NoColumns()), ("series", shelf)]),
+        tuple(_usable(column) for column in (dated.time, *dated.inputs)),
+        _usable(dated.value),
+        dated.by,
+        first.options.holidays or "",
+        facts,
+    )
+
+
+def _kept(one: Forecast) -> SavedSeries:
+    problem, clock = one.prepared.problem, one.prepared.problem.rows.clock
+    origin = clock.origin.isoformat() if clock.dated else float(clock.origin)
+    last = float(problem.rows.positions[-1])
+    return SavedSeries(
+        one.fitted, clock.kind, origin, float(clock.step), clock.dated, last, one.prepared.inputs
+    )
+
+
+def _usable(column: Column) -> Column:
+    """Return a column as what it is read as: times that number the rows are numbers."""
+    return column if column.used else replace(column, kind="number", note="")
 
 
 def _are_series(series: Any) -> bool:

@@ -48,7 +48,7 @@ from posteriori.plotting.pictures.chain_layout import (
 if TYPE_CHECKING:
     from posteriori.analysis.segments.segmenting import Segmentation
 
-__all__ = ["make_segment_page", "segmenting_code"]
+__all__ = ["make_segment_page"]
 
 #: Series and columns that are drawn, and surprising stretches that are listed.
 _SERIES, _COLUMNS, _SURPRISES = 6, 4, 12
@@ -199,23 +199,6 @@ def _when(found: Segmentation, first: float, last: float) -> tuple[str, str]:
     time = found.rows.time
     words = date_words if time is not None and time.kind == "date" else short_number
     return words(first), words(last)
-
-
-def segmenting_code(found: Segmentation, loading: str = "") -> str:
-    """Return code that finds the same states again."""
-    rows = found.rows
-    options = [f"columns={[c.name for c in rows.used]!r}"]
-    options += [f"{n}={c.name!r}" for n, c in (("time", rows.time), ("by", rows.by)) if c]
-    wanted = found.n_states if found.asked else (found.numbers[0], found.numbers[-1])
-    options += [f"states={wanted}", f"seed={found.seed}"]
-    return (
-        "from posteriori import segment\n"
-        f"{loading or '# table: the data that were segmented'}\n\n"
-        f"found = segment(table, {', '.join(options)})\n"
-        "found.states, found.probabilities  # of each row\n"
-        "found.regimes  # what each state is like\n"
-        "found.model.predict(table)  # of other tables as well\n"
-    )
 
 
 # -- figures ---------------------------------------------------------------------------------

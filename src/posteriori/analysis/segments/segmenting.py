@@ -22,15 +22,29 @@ from posteriori.analysis.segments.regimes import (
     trait_table,
     verdict_of_states,
 )
+from posteriori.analysis.segments.segment_page import make_segment_page
 from posteriori.analysis.segments.segment_rows import SegmentRows, numbers_of_states, read_series
 from posteriori.analysis.segments.state_search import TriedStates, search_states
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.reading import to_pandas
+from posteriori.analysis.tasks.code_again import CodeAgain
 from posteriori.analysis.tasks.contract import Table
 from posteriori.analysis.tasks.sections import Grid, Page, Printed
 from posteriori.numerics.types import Array
 
 __all__ = ["Segmentation", "segment"]
+
+
+_AGAIN = CodeAgain(
+    "segment",
+    "found",
+    "segmented",
+    (
+        "found.states, found.probabilities  # of each row",
+        "found.regimes  # what each state is like",
+        "found.model.predict(table)  # of other tables as well",
+    ),
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -101,14 +115,18 @@ class Segmentation(CountedFinding):
             yield Grid(*trait_table(self.regimes))
 
     def page(self, title: str) -> Page:
-        from posteriori.analysis.segments.segment_page import make_segment_page
-
         return make_segment_page(self, title)
 
     def code(self, loading: str = "") -> str:
-        from posteriori.analysis.segments.segment_page import segmenting_code
-
-        return segmenting_code(self, loading)
+        rows = self.rows
+        asked = {
+            "columns": [column.name for column in rows.used],
+            "time": rows.time and rows.time.name,
+            "by": rows.by and rows.by.name,
+            "states": self.n_states if self.asked else (self.numbers[0], self.numbers[-1]),
+            "seed": self.seed,
+        }
+        return _AGAIN.code(asked, loading)
 
     def data(self) -> dict[str, Any]:
         return {"states": self.n_states, **self.number_data(), "regimes": self.regimes}

@@ -63,7 +63,7 @@ TASKS = (
     ),
     Task(
         "forecast",
-        "posteriori.analysis.forecasts.forecasts_of_table:forecast",
+        "posteriori.analysis.forecasts.forecasting:forecast",
         "count",
         "forecasting",
         written="steps ahead",

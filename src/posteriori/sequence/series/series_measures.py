@@ -1,4 +1,4 @@
-"""The units of a series, from its own values: center, what cannot be foretold, widths of first states."""
+"""Measures of a series, from its own values: its units, widths of first states, and correlations of what is left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_form import SeriesUnits
 from posteriori.sequence.series.series_rows import SeriesRows
 
-__all__ = ["measure_series"]
+__all__ = ["autocorrelation", "measure_series"]
 
 #: The first level is within so many standard deviations of the series of its mean.
 _LEVEL = 3.0
@@ -82,3 +82,12 @@ def _innovation_scale(z: Array, periods: tuple[float, ...]) -> float:
         if (~np.isnan(later)).sum() >= max(8, lag):
             made, taken = later, taken + 1
     return float(np.sqrt(np.nanmean(made**2) / 2.0**taken))
+
+
+def autocorrelation(residuals: Array, most: int) -> Array:
+    """Return the correlations of residuals with those 1, 2, … steps before, (most,); gaps are left out."""
+    known = residuals[~np.isnan(residuals)]
+    gaps = residuals - known.mean()
+    square = float((known - known.mean()) @ (known - known.mean()))
+    products = [np.nansum(gaps[lag:] * gaps[:-lag]) for lag in range(1, most + 1)]
+    return np.array(products) / (square or 1.0)
