@@ -8,7 +8,8 @@ relabellings of such sums.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,12 +28,15 @@ __all__ = [
     "constant",
     "count_of",
     "gather",
+    "has_lookup",
     "labels_of",
     "look_up",
     "multiply_tables",
     "relabel",
     "relabel_access",
+    "renamed_labels",
     "see_through",
+    "seen",
     "shape_of",
     "spread",
     "substitute",
@@ -234,11 +238,11 @@ def see_through(
 ) -> tuple[Term, ...]:
     """Return terms over the axes of a variable as a factor sees it through places."""
     through = dict(zip(axes, places, strict=True))
-    seen = relabel(terms, {a: p for a, p in through.items() if isinstance(p, Axis)})
+    found = relabel(terms, {a: p for a, p in through.items() if isinstance(p, Axis)})
     for axis, place in through.items():
         if isinstance(place, Lookup):
-            seen = look_up(seen, axis, place.positions)
-    return seen
+            found = look_up(found, axis, place.positions)
+    return found
 
 
 def _look_up_access(access: Any, axis: Axis, index: Table) -> Any:
@@ -269,6 +273,37 @@ def gather(table: Table, axis: Axis, index: Table) -> Table:
     return Table(table.values[tuple(where)], labels)
 
 
+def seen(table: Table, axes: Sequence[Axis], places: Sequence[Any]) -> Table:
+    """Return a table over a variable's axes as a factor sees it; other labels stay."""
+    if not has_lookup(places):
+        renamed = renamed_labels(table.axes, tuple(axes), tuple(places))
+        if renamed is not None:
+            return Table(table.values, renamed)
+    for axis, place in zip(axes, places, strict=True):
+        if axis not in table.axes or place is axis:
+            continue
+        if isinstance(place, Lookup) or place in table.axes:  # two axes, one label: a diagonal
+            table = gather(table, axis, place.positions)
+        else:
+            table = table.relabelled({axis: place})
+    return table
+
+
+def has_lookup(places: Iterable[Any]) -> bool:
+    """Tell whether an axis is read at known positions."""
+    return Lookup in map(type, places)
+
+
+@lru_cache(maxsize=4096)
+def renamed_labels(
+    labels: tuple[Axis, ...], axes: tuple[Axis, ...], places: tuple[Axis, ...]
+) -> tuple[Axis, ...] | None:
+    """Return new labels for a table, or None where two of them would be the same."""
+    new = dict(zip(axes, places, strict=True))
+    found = tuple(new.get(a, a) for a in labels)
+    return found if len(set(found)) == len(found) else None
+
+
 def substitute(poly: Polynomial, values: Mapping[str, Table]) -> Polynomial:
     """Put known values in the place of variables."""
     return poly._replace(terms=tuple(_substitute(t, values, poly.labels) for t in poly.terms))
@@ -282,7 +317,7 @@ def _substitute(term: Term, values: Mapping[str, Table], labels: tuple[Axis, ...
     table = term.table
     for i, access in enumerate(known):
         wanted = set(labels).union(labels_of(*(*rest, *known[i + 1 :])))
-        table = multiply_tables(table, _seen(values[access.name], access.places), wanted)
+        table = multiply_tables(table, _see(values, access), wanted)
     wanted = set(labels).union(labels_of(*rest))
     return Term(sum_out(table, wanted), rest)
 
@@ -293,8 +328,13 @@ def _switched(term: Term, values: Mapping[str, Table]) -> Term:
         (i, a) for i, a in enumerate(term.accesses) if isinstance(a, Switch) and a.name in values
     )
     others = Term(term.table, term.accesses[:at] + term.accesses[at + 1 :])
-    (read,) = look_up((others,), switch.state, _seen(values[switch.name], switch.places))
+    (read,) = look_up((others,), switch.state, _see(values, switch))
     return read
+
+
+def _see(values: Mapping[str, Table], access: Any) -> Table:
+    known = values[access.name]
+    return seen(known, known.axes, access.places)
 
 
 def sum_out(table: Table, wanted: set[Axis]) -> Table:
@@ -303,17 +343,6 @@ def sum_out(table: Table, wanted: set[Axis]) -> Table:
     if not gone:
         return table
     return Table(table.values.sum(axis=gone), tuple(a for a in table.axes if a in wanted))
-
-
-def _seen(values: Table, places: tuple[Any, ...]) -> Table:
-    """Return values as an access sees them."""
-    seen = values.relabelled(
-        {a: p for a, p in zip(values.axes, places, strict=True) if isinstance(p, Axis)}
-    )
-    for axis, place in zip(values.axes, places, strict=True):
-        if isinstance(place, Lookup):
-            seen = gather(seen, axis, place.positions)
-    return seen
 
 
 def multiply_tables(a: Table, b: Table, wanted: set[Axis]) -> Table:

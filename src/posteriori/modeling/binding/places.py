@@ -19,6 +19,7 @@ __all__ = [
     "locate",
     "member_index",
     "one_hot",
+    "same_members",
     "same_place",
     "same_places",
     "sum_by_member",
@@ -39,6 +40,18 @@ def same_place(a: Any, b: Any) -> bool:
 def same_places(a: Sequence[Any], b: Sequence[Any]) -> bool:
     """Tell whether accesses through these places see the same members."""
     return all(same_place(p, q) for p, q in zip(a, b, strict=True))
+
+
+def same_members(a: Sequence[Any], b: Sequence[Any]) -> list[Table]:
+    """Return tables whose product is 1 where two accesses read the same member, else 0."""
+    found = []
+    for p, q in zip(a, b, strict=True):
+        if same_place(p, q):
+            continue
+        x, y = p.positions, q.positions
+        labels = tuple(dict.fromkeys(x.axes + y.axes))
+        found.append(Table((spread(x, labels) == spread(y, labels)).astype(np.float64), labels))
+    return found
 
 
 def flat_index(places: Sequence[Any], axes: Sequence[Axis], labels: tuple[Axis, ...]) -> Any:

@@ -8,18 +8,21 @@ blocks, whatever their kind. A new kind is a block, a result and a row of the pl
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from posteriori import distributions
+from posteriori.distributions.base import Distribution
 from posteriori.modeling.beliefs.group_beliefs import Belief
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
+from posteriori.modeling.binding.labelled import Table
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.forms.data_points import Data, LeftOut
+from posteriori.modeling.forms.linear_forms import SeenMoments
 from posteriori.modeling.forms.message_graph import PassedMessages
 from posteriori.numerics.evidence import Kind as EvidenceKind
-from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.types import Array, IntArray, Seed
 
 if TYPE_CHECKING:
     from posteriori.modeling.contract.solved import Solved
@@ -176,11 +179,25 @@ class Result(ABC):
 
     # What rules for several blocks put their answers together from.
 
-    #: The jointly normal variables as solved equations, at unit precision if that is unknown.
-    normals: Any = None
-    states: Any = None  #: The result itself where all its variables are discrete.
-    nodes: Mapping[str, Any] = {}  #: What answers for each variable of an approximation.
-    independent: Any = None  #: The belief about a variable whose members share no data.
     #: The unknown precision or variance that scales all noise, and whose members own which others.
     spread: str = ""
-    owners: Mapping[str, Any] = {}
+    owners: Mapping[str, IntArray] = {}
+
+    def answers(self, names: Iterable[str]) -> Mapping[str, SeenMoments]:
+        """Return what tells moments of variables as factors see them, at unit precision if unknown.
+
+        Those that nothing here tells of are left out.
+        """
+        return {}
+
+    def references(self, name: str, layouts: Mapping[str, Layout]) -> dict[str, Table]:
+        """Return what the means of a variable are measured from, where that is not 0."""
+        return {}
+
+    def independent(self) -> Distribution | None:
+        """Return the belief about the one variable, where its members share no data."""
+        return None
+
+    def states(self) -> Block | None:
+        """Return the block where all its variables are discrete: it can be solved with more."""
+        return None

@@ -7,7 +7,7 @@ families, normal ones are predicted by their moments.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
 from posteriori.modeling.binding.construction import member
+from posteriori.modeling.contract.engine import Result
 from posteriori.modeling.contract.longer_data import predict_longer
 from posteriori.modeling.contract.more_points import predict_more_points
 from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew, read_request
@@ -25,7 +26,7 @@ from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_p
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock
 from posteriori.modeling.exact.discrete.discrete_prediction import StatePredictions
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
-from posteriori.modeling.exact.gaussian.normal_prediction import predict_normal
+from posteriori.modeling.exact.gaussian.normal_predictive import predict_normal
 from posteriori.modeling.exact.scaled.scaled_factors import (
     MATRICES,
     SPREADS,
@@ -107,7 +108,7 @@ def _require_plain_values(solved: Solved, request: Request) -> None:
 def joint(solved: Solved, names: Sequence[str]) -> Any:
     """Return the joint distribution of whole variables, flattened and put one after another."""
     results = dict.fromkeys(solved.by_name.get(n) for n in names)
-    if all(result is None or result.states is not None for result in results):
+    if all(result is None or result.states() is not None for result in results):
         table = StatePredictions(solved, DiscreteBlock).joint(names)
         if table is not None:
             return table
@@ -154,13 +155,14 @@ def _predict_anew(solved: Solved, anew: Anew, name: str) -> Any:
     results = {p: solved.by_name[p] for p in above - anew.unsolved}
     if len(above) == 1 and not new:
         (parent,) = above
-        known = results[parent].independent if results else None
+        known = results[parent].independent() if results else None
         if known is not None or not results:
             belief = _predict_anew(solved, anew, parent) if known is None else known
             return conjugate_predictive(factor, parent, anew.layouts[parent], belief)
-    normals = {p: result.normals for p, result in results.items() if not result.spread}
-    _require_normal(factor, above, normals)
-    return predict_normal(normals, factor, new, anew.layouts)
+    told = [r for r in dict.fromkeys(results.values()) if not r.spread]
+    owners = {n: o for r in told for n, o in r.answers(above & set(r.names)).items()}
+    _require_normal(factor, results, above, owners)
+    return predict_normal(anew, factor, new, owners)
 
 
 def _predict_new_chain(solved: Solved, anew: Anew, name: str) -> Any:
@@ -183,20 +185,23 @@ def _predict_new_chain(solved: Solved, anew: Anew, name: str) -> Any:
     if own:
         return result.marginal(name)
     (factor,) = anew.factors[name]
-    return predict_normal(dict.fromkeys(names, result), factor, (), anew.layouts)
+    return predict_normal(anew._replace(unsolved=frozenset()), factor, (), result.answers(names))
 
 
-def _require_normal(factor: BoundFactor, above: set[str], normals: Mapping[str, Any]) -> None:
-    name = factor.name
+def _require_normal(
+    factor: BoundFactor, results: Mapping[str, Result], above: set[str], told: Collection[str]
+) -> None:
+    """Refuse a factor that is not normal, or depends on what nothing tells moments of."""
+    name, untold = factor.name, sorted(above - set(told))
+    unknown = [n for n in untold if n not in results or results[n].spread]
     if factor.family not in GAUSSIAN:
         reason = f"it is {factor.family.__name__} and depends on {', '.join(sorted(above))}"
-    elif above - normals.keys():
-        reason = f"nothing normal is known of {', '.join(sorted(above - normals.keys()))}"
+    elif not untold:
+        return
+    elif unknown:
+        reason = f"nothing normal is known of {', '.join(unknown)}"
     else:
-        others = sorted(n for n, result in normals.items() if result is None)
-        if not others:
-            return
-        reason = f"{', '.join(others)} and what is new are not normal together, or lie on a chain"
+        reason = f"{', '.join(untold)} and what is new are not normal together, or lie on a chain"
     raise TypeError(f"{name} has no closed-form predictive here: {reason}")
 
 
@@ -242,14 +247,16 @@ def _predict_student(
     unit, *parents = (
         at_unit_precision(f, spread, type(belief), owners, layouts) for f in (factor, *new)
     )
-    if common is not None and others and common.normals is None:
+    told = {} if common is None else common.answers(others)
+    if others - told.keys():
         raise TypeError(
             f"{factor.name} has no closed-form predictive here: "
             f"{', '.join(sorted(others))} lie on a chain"
         )
-    normals = {} if common is None else dict.fromkeys(others, common.normals)
     apart = _entries_apart(layouts, new) if type(belief) in MATRICES else layouts
-    normal = predict_normal(normals, unit, parents, apart) if normals or new else member(unit)
+    factors = {**anew.factors, **{parent.name: [parent] for parent in parents}}
+    at_one = anew._replace(factors=factors, layouts=apart)
+    normal = predict_normal(at_one, unit, parents, told) if told or new else member(unit)
     return student(normal, belief, places_of_spread(factor, spread, layouts[spread]))
 
 

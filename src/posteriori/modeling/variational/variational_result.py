@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.beliefs.group_beliefs import Belief
+from posteriori.modeling.binding.bound import Layout
+from posteriori.modeling.binding.labelled import Table
 from posteriori.modeling.contract.engine import Group, Result, Terms
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
@@ -33,6 +35,7 @@ from posteriori.modeling.variational.augmentation.correction import (
 from posteriori.modeling.variational.densities.heavy_tails import is_weight, without_weight
 from posteriori.modeling.variational.messages.expected_factors import node_graphs
 from posteriori.modeling.variational.nodes.grid_node import GridNode
+from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.prediction.drawn_prediction import predict_by_draws
 from posteriori.modeling.variational.prediction.variational_prediction import (
     predict_from_posterior,
@@ -76,7 +79,6 @@ class VariationalResult(Result):
         self.kind = "type-II" if approximation.options.form else "bound"
         self.trace = ascent.trace
         self.log_evidence = ascent.trace[-1]
-        self.nodes = problem.owner
         #: Densities on grids have no prior that they could be: all data are looked at again.
         self.looks_again = any(node.kind == GridNode.kind for node in problem.nodes)
 
@@ -125,6 +127,19 @@ class VariationalResult(Result):
         for node in self.problem.nodes:
             found |= node.highest()
         return {name: self.approximation.restored(name, found[name]) for name in self.names}
+
+    def answers(self, names: Iterable[str]) -> dict[str, Node]:
+        """Return the node of each variable."""
+        return {name: self.problem.owner[name] for name in names if name in self.problem.owner}
+
+    def references(self, name: str, layouts: Mapping[str, Layout]) -> dict[str, Table]:
+        """Return what a variable is measured from, over its axes in another binding."""
+        if name not in self.approximation.references:
+            return {}
+        values, labels = self.approximation.references[name]
+        old = self.approximation.bound.layouts[name].axes
+        new = dict(zip(old, layouts[name].axes, strict=True))
+        return {name: Table(values, tuple(new[a] for a in labels))}
 
     def predict(self, solved: Solved, request: Request) -> Any:
         """Predict by draws of the exact posterior where these correct beliefs, or under the beliefs."""

@@ -76,7 +76,7 @@ def test_a_gamma_precision_on_a_grid_is_the_conjugate_one(key: str, prior: Any) 
     options = {"tol": 1e-12, "init": {"mu": [2.0, -2.0]}, "max_iter": 5000}
     conjugate = mixture("precision", Gamma(2.0, [1.0, 0.7])).infer(x=X, **options)
     grid = mixture(key, prior).infer(x=X, **options)
-    assert variational(grid).nodes["s"].kind == "grid"
+    assert variational(grid).answers(["s"])["s"].kind == "grid"
     assert float(grid.log_evidence) == pytest.approx(float(conjugate.log_evidence), abs=1e-8)
     assert_allclose(grid.mu.mean, conjugate.mu.mean, rtol=1e-6)
     assert_allclose(grid.mu.std, conjugate.mu.std, rtol=1e-6)
@@ -117,7 +117,7 @@ def test_a_rate_on_a_grid_is_the_conjugate_one() -> None:
     conjugate, grid = found
     assert float(grid.log_evidence) == pytest.approx(float(conjugate.log_evidence), abs=1e-8)
     assert_allclose(grid.common.mean, conjugate.common.mean, rtol=1e-6)
-    expected = variational(grid).nodes["rate"]._means[(Of("value"),)]
+    expected = variational(grid).answers(["rate"])["rate"]._means[(Of("value"),)]
     assert_allclose(expected, conjugate.rate.mean, rtol=1e-6)
     assert_allclose(grid.rate.mean, conjugate.rate.mean, rtol=2e-5)  # tables: linear between nodes
 

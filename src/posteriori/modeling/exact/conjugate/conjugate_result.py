@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.distributions.base import Distribution
 from posteriori.distributions.batches import take_members
 from posteriori.distributions.conjugate.pair import NaturalPair
 from posteriori.distributions.unknown import Conditional
@@ -37,9 +38,13 @@ class ConjugateResult(Result):
 
     def __init__(self, posterior: Any, log_evidence: float, block: ConjugateBlock) -> None:
         self.names = block.names
-        self.posterior = self.independent = posterior  # each member has its own data
+        self.posterior = posterior
         self.log_evidence = log_evidence
         self.block = block
+
+    def independent(self) -> Distribution:
+        """Return the posterior: each member has its own data."""
+        return self.posterior
 
     def marginal(self, name: str) -> Any:
         """Return the posterior, a batch over the variable's plates and integer axes."""

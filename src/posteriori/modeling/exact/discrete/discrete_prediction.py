@@ -7,8 +7,8 @@ is observed below what is added, so the posterior of the others stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from posteriori.distributions.composites.mixture import Mixture
 from posteriori.modeling.binding.binder import bind
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.contract.engine import Result
 from posteriori.modeling.contract.longer_data import predict_longer
 from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew
 from posteriori.modeling.contract.solved import Solved
@@ -103,7 +104,7 @@ class StatePredictions:
         if not any_family and not is_discrete(self.bound, names):
             return False
         results = [self.solved.by_name[n] for n in names if n in self.solved.by_name]
-        return all(result.states is not None for result in results)
+        return all(result.states() is not None for result in results)
 
     def _inferred_anew(self, name: str, changed: Mapping[str, Any]) -> Any:
         """Infer with new data: no parameter was learnt, so the old data say nothing more."""
@@ -182,7 +183,7 @@ class StatePredictions:
         (plate,) = request.sizes
         _require_discrete_observations(bound, request, plate)
         results = [by_name[n] for n in (*unknown, request.name) if n in by_name]
-        together = [f.name for result in results for f in result.states.block.factors]
+        together = [f.name for block in _blocks(results) for f in block.factors]
         return predict_longer(self.solved, request, {*request.needed, *together}, plate)
 
     # -- blocks ----------------------------------------------------------------------------
@@ -191,9 +192,9 @@ class StatePredictions:
         self, bound: Bound, names: set[str], more: Sequence[BoundFactor] = ()
     ) -> DiscreteBlock:
         """Return one block of variables, of all that is solved together with them, and of more."""
-        results = [r.states for r in self.solved.results if r.states and set(r.names) & names]
-        wanted = set(names).union(*(result.names for result in results))
-        factors = [factor for result in results for factor in result.block.factors]
+        blocks = _blocks(r for r in self.solved.results if set(r.names) & names)
+        wanted = set(names).union(*(block.names for block in blocks))
+        factors = [factor for block in blocks for factor in block.factors]
         present = {id(factor) for factor in factors}
         own = {factor.name for factor in more}
         for factor in bound.factors:
@@ -201,7 +202,7 @@ class StatePredictions:
                 factors.append(factor)
         ordered = [name for name in bound.layouts if name in wanted]
         block = self.make_block(bound, ordered, [*factors, *more])
-        return block.with_tables_of([result.block for result in results])
+        return block.with_tables_of(blocks)
 
     def _mixture(self, bound: Bound, factor: BoundFactor, block: DiscreteBlock) -> Any:
         views = views_of(factor, block.sizes)
@@ -225,6 +226,12 @@ class StatePredictions:
         layouts = {**bound.layouts, new: Layout(factor.rows, (), ())}
         wider = bound._replace(layouts=layouts, labels={**bound.labels, new: None})
         return self.make_block(wider, block.names, block.factors, table).solve().probabilities(new)
+
+
+def _blocks(results: Iterable[Result]) -> list[DiscreteBlock]:
+    """Return the blocks of discrete variables."""
+    found = (result.states() for result in results)
+    return [cast("DiscreteBlock", block) for block in found if block is not None]
 
 
 def _require_discrete_observations(bound: Bound, request: Request, plate: str) -> None:

@@ -50,10 +50,9 @@ class DiscreteResult(Result):
         self.log_evidence = self.solved.log_total
         self._beliefs = self.solved.marginals()
 
-    @property
-    def states(self) -> DiscreteResult:
-        """The block itself."""
-        return self
+    def states(self) -> DiscreteBlock:
+        """Return the block, which can be solved again together with more."""
+        return self.block
 
     def probabilities(self, name: str) -> Array:
         """Return P(state) of a variable, (*plates, *integer axes, K)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +14,14 @@ from posteriori.inference.gaussian.energy import RowEnergies, equation_energies
 from posteriori.inference.gaussian.equations import Equation, Latent
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.exact.gaussian.normal_graph import normal_graph
+from posteriori.modeling.exact.gaussian.normal_predictive import SolvedNormals
 from posteriori.modeling.exact.gaussian.normal_result import (
     NormalResult,
     Solution,
     System,
     in_layout_order,
 )
+from posteriori.modeling.forms.linear_forms import SeenMoments
 from posteriori.modeling.forms.links import Split
 from posteriori.modeling.forms.message_graph import PassedMessages, pass_inside
 from posteriori.numerics.random import as_generator
@@ -53,10 +55,9 @@ class GaussianResult(NormalResult):
         self.equations = equations
         self.block = block
 
-    @property
-    def normals(self) -> GaussianResult:
-        """The block itself."""
-        return self
+    def answers(self, names: Iterable[str]) -> dict[str, SeenMoments]:
+        """Return what is known of all variables together."""
+        return dict.fromkeys(names, SolvedNormals(self))
 
     def system(self) -> System:
         """Return what was solved, for questions about several variables at once."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
 from posteriori.modeling.exact.scaled.scaled_joint import joint_of_scaled
 from posteriori.modeling.exact.scaled.student import student
 from posteriori.modeling.forms.data_points import LEAST_LEFT, Data, LeftOut, targets_and_noise
+from posteriori.modeling.forms.linear_forms import SeenMoments
 from posteriori.modeling.forms.message_graph import PassedMessages
 from posteriori.modeling.forms.simulation import expected_log_prior
 from posteriori.numerics.linalg import triangular_inverse
@@ -75,10 +76,9 @@ class CommonPrecisionResult(Result):
         self.log_evidence = log_evidence
         self.block = block
 
-    @property
-    def normals(self) -> Any:
-        """The normal variables as solved equations, at unit precision."""
-        return self.gaussian.normals
+    def answers(self, names: Iterable[str]) -> Mapping[str, SeenMoments]:
+        """Return what is known of the normal variables at unit precision."""
+        return self.gaussian.answers(names)
 
     @property
     def chain(self) -> Any:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Lookup, Table, spread
+from posteriori.modeling.binding.products import axes_of
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
 from posteriori.modeling.variational.ascent.grouping import LARGEST_JOINT, find_structure
@@ -22,7 +23,7 @@ from posteriori.modeling.variational.densities.addressing import add_up_rows
 from posteriori.modeling.variational.densities.densities import log_density, why_not_variational
 from posteriori.modeling.variational.densities.heavy_tails import with_weights
 from posteriori.modeling.variational.densities.law import LAWS
-from posteriori.modeling.variational.densities.monomials import Monomial, axes_of
+from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.densities.number_functions import (
     keys_of,
     leaves_family,

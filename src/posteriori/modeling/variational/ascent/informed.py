@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.binding.bound import Bound, BoundFactor, child_term, gap_name
-from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, shape_of, spread
+from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, seen, shape_of, spread
 from posteriori.modeling.variational.ascent.cut import Cut
-from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.references import with_holes
 from posteriori.numerics.types import Array, IntArray
 

@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.modeling.binding.labelled import Axis, Table, count_of, labels_of, spread
-from posteriori.modeling.variational.densities.monomials import Monomial, Product, axes_of
-from posteriori.modeling.variational.densities.planned_products import Contraction, contract_tables
+from posteriori.modeling.binding.planned_products import Contraction, contract_tables
+from posteriori.modeling.binding.products import Product, axes_of
+from posteriori.modeling.forms.linear_forms import Expectation
+from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.nodes.node import Message, Node
-from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.numerics.types import Array
 
 __all__ = ["Entry", "Problem", "Snapshot", "merge_monomials", "restore"]

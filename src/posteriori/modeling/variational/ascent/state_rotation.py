@@ -23,11 +23,10 @@ import numpy as np
 
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.modeling.binding.bound import BoundFactor
-from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, spread
+from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, seen, spread
+from posteriori.modeling.binding.planned_products import contract_tables
 from posteriori.modeling.variational.ascent.linear_systems import LinearSystem, Loadings
 from posteriori.modeling.variational.ascent.problem import Problem, restore
-from posteriori.modeling.variational.densities.addressing import seen
-from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.numerics.lazy import optimize
 from posteriori.numerics.linalg import explicit_inverse, symmetrize
 from posteriori.numerics.types import Array

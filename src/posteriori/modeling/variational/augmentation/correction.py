@@ -17,6 +17,7 @@ from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
 from posteriori.modeling.binding.labelled import count_of
+from posteriori.modeling.binding.products import axes_of
 from posteriori.modeling.forms.averages import average_first
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem
@@ -30,7 +31,6 @@ from posteriori.modeling.variational.augmentation.namings import (
     count_namings,
     find_alike,
 )
-from posteriori.modeling.variational.densities.monomials import axes_of
 from posteriori.modeling.variational.nodes.state_chain import chained_names
 from posteriori.numerics.types import Array
 

@@ -20,49 +20,20 @@ from posteriori.modeling.binding.labelled import (
     Switch,
     Table,
     count_of,
-    gather,
+    has_lookup,
     labels_of,
+    renamed_labels,
     spread,
 )
 from posteriori.modeling.binding.places import one_hot, same_place, sum_by_member
+from posteriori.modeling.binding.planned_products import contract_tables
 from posteriori.modeling.variational.densities.monomials import Monomial
-from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.numerics.types import Array
 
-__all__ = ["add_up_rows", "arrange", "collect", "same_members", "seen"]
+__all__ = ["add_up_rows", "arrange", "collect"]
 
 #: Cells that a table over two indices may have for each row that goes into it.
 _CELLS_PER_ROW = 4
-
-
-def seen(table: Table, axes: Sequence[Axis], places: Sequence[Any]) -> Table:
-    """Return a table over a variable's axes as a factor sees it; other labels stay."""
-    if not _has_lookup(places):
-        renamed = _renamed(table.axes, tuple(axes), tuple(places))
-        if renamed is not None:
-            return Table(table.values, renamed)
-    for axis, place in zip(axes, places, strict=True):
-        if axis not in table.axes or place is axis:
-            continue
-        if isinstance(place, Lookup) or place in table.axes:  # two axes, one label: a diagonal
-            table = gather(table, axis, place.positions)
-        else:
-            table = table.relabelled({axis: place})
-    return table
-
-
-def _has_lookup(places: Iterable[Any]) -> bool:
-    return Lookup in map(type, places)
-
-
-@lru_cache(maxsize=4096)
-def _renamed(
-    labels: tuple[Axis, ...], axes: tuple[Axis, ...], places: tuple[Axis, ...]
-) -> tuple[Axis, ...] | None:
-    """Return new labels for a table, or None where two of them would be the same."""
-    new = dict(zip(axes, places, strict=True))
-    found = tuple(new.get(a, a) for a in labels)
-    return found if len(set(found)) == len(found) else None
 
 
 def collect(table: Table, places: Sequence[tuple[Any, Axis]], more: Iterable[Axis] = ()) -> Table:
@@ -80,9 +51,9 @@ def collect(table: Table, places: Sequence[tuple[Any, Axis]], more: Iterable[Axi
     sources, targets = zip(*places, strict=True) if places else ((), ())
     more = tuple(more)
     keep = (*more, *targets)
-    plain = not _has_lookup(sources) and len({*sources, *more}) == len(sources) + len(more)
+    plain = not has_lookup(sources) and len({*sources, *more}) == len(sources) + len(more)
     if plain:
-        labels = _renamed(table.axes, sources, targets)
+        labels = renamed_labels(table.axes, sources, targets)
         if labels is not None:
             found = Table(table.values, labels)
             return found if set(labels).issubset(keep) else contract_tables((found,), keep)
@@ -119,7 +90,7 @@ def arrange(
     lead : tuple of Axis
         Further labels of the table to keep.
     """
-    plan = None if _has_lookup(sources) else _arrangement(table.axes, sources, targets, lead)
+    plan = None if has_lookup(sources) else _arrangement(table.axes, sources, targets, lead)
     if plan is None:
         found = collect(table, list(zip(sources, targets, strict=True)), lead)
         return spread(found, lead + targets)
@@ -138,7 +109,9 @@ def _arrangement(
     lead: tuple[Axis, ...],
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[slice | None, ...]] | None:
     """Return axes to sum over, the order of the others, and new axes; no index: as it is."""
-    renamed = _renamed(labels, sources, targets) if len(set(sources)) == len(sources) else None
+    renamed = (
+        renamed_labels(labels, sources, targets) if len(set(sources)) == len(sources) else None
+    )
     if renamed is None:
         return None
     wanted = lead + targets
@@ -147,18 +120,6 @@ def _arrangement(
     order = tuple(kept.index(a) for a in wanted if a in kept)
     index = tuple(slice(None) if a in kept else None for a in wanted)
     return gone, order, () if kept == wanted else index
-
-
-def same_members(a: Sequence[Any], b: Sequence[Any]) -> list[Table]:
-    """Return tables whose product is 1 where two accesses read the same member, else 0."""
-    found = []
-    for p, q in zip(a, b, strict=True):
-        if same_place(p, q):
-            continue
-        x, y = p.positions, q.positions
-        labels = tuple(dict.fromkeys(x.axes + y.axes))
-        found.append(Table((spread(x, labels) == spread(y, labels)).astype(np.float64), labels))
-    return found
 
 
 # -- known indices ---------------------------------------------------------------------------

@@ -36,6 +36,8 @@ from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, gather, spread
 from posteriori.modeling.binding.places import add_tables, same_places
+from posteriori.modeling.binding.planned_products import contract_tables
+from posteriori.modeling.binding.products import Product, merged, with_labels, without_idle_switches
 from posteriori.modeling.forms.state_tables import (
     DISCRETE,
     number_of_states,
@@ -44,18 +46,8 @@ from posteriori.modeling.forms.state_tables import (
 )
 from posteriori.modeling.variational.densities.factor_view import FactorView
 from posteriori.modeling.variational.densities.law import LAWS, Law, register_law
-from posteriori.modeling.variational.densities.monomials import (
-    Formula,
-    Monomial,
-    Product,
-    merged,
-    safe_log,
-    total,
-    with_labels,
-    without_idle_switches,
-)
+from posteriori.modeling.variational.densities.monomials import Formula, Monomial, safe_log, total
 from posteriori.modeling.variational.densities.number_functions import log_prior, why_no_numbers
-from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.rank import is_definite

@@ -21,16 +21,10 @@ from posteriori.modeling.binding.labelled import (
     spread,
 )
 from posteriori.modeling.binding.places import compact, one_hot
+from posteriori.modeling.binding.products import Product, merged, same_switch
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.densities.law import LAWS
-from posteriori.modeling.variational.densities.monomials import (
-    Formula,
-    Product,
-    Stat,
-    merged,
-    safe_log,
-    same_switch,
-)
+from posteriori.modeling.variational.densities.monomials import Formula, Stat, safe_log
 from posteriori.modeling.variational.densities.number_functions import Of, why_no_numbers
 from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import explicit_inverse

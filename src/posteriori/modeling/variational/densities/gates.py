@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Polynomial, Switch, Term, labels_of, relabel
-from posteriori.modeling.variational.densities.monomials import same_switch
+from posteriori.modeling.binding.products import same_switch
 
 __all__ = ["Opened", "open_gates"]
 

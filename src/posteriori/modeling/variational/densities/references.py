@@ -31,11 +31,11 @@ from posteriori.modeling.binding.labelled import (
     count_of,
     labels_of,
     multiply_tables,
+    seen,
     shape_of,
     spread,
 )
 from posteriori.modeling.forms.normal_rows import known_variance, spread_of
-from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.numerics.rank import ROUNDING
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_squares

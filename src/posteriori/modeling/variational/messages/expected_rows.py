@@ -15,8 +15,8 @@ from typing import Any
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Axis, Table, count_of, labels_of
 from posteriori.modeling.binding.places import flat_index, same_places
+from posteriori.modeling.binding.products import Product
 from posteriori.modeling.variational.ascent.problem import Problem
-from posteriori.modeling.variational.densities.monomials import Product
 from posteriori.modeling.variational.nodes.node import Node
 
 __all__ = ["ExpectedRows", "SeenMembers", "seen_members"]

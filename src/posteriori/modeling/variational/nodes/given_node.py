@@ -12,8 +12,9 @@ import numpy as np
 from posteriori.distributions.algebra.expectations import expect
 from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, Layout
-from posteriori.modeling.binding.labelled import Axis, Table, count_of, shape_of, spread
-from posteriori.modeling.variational.densities.addressing import same_members, seen
+from posteriori.modeling.binding.labelled import Axis, Table, count_of, seen, shape_of, spread
+from posteriori.modeling.binding.places import same_members
+from posteriori.modeling.forms.linear_forms import Expectation, member_covariance
 from posteriori.modeling.variational.densities.law import LAWS
 from posteriori.modeling.variational.densities.monomials import LOG_ZERO
 from posteriori.modeling.variational.densities.number_functions import (
@@ -24,7 +25,6 @@ from posteriori.modeling.variational.densities.number_functions import (
     numbers_of,
 )
 from posteriori.modeling.variational.nodes.node import Node
-from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.numerics.types import Array
 
 __all__ = ["GivenNode", "GivenNormals", "make_given_node"]
@@ -72,12 +72,7 @@ class GivenNormals(GivenNode):
 
     def covariance(self, a: Any, b: Any) -> Expectation:
         """Return the covariance of two accesses, 0 between members."""
-        cov = self.tables[1]
-        twins = cov.axes[len(self.axes) :]
-        lead = len(self.axes) - len(twins)
-        places = (*a.places, *b.places[lead:])
-        same = same_members(a.places[:lead], b.places[:lead])
-        return [(seen(cov, cov.axes, places), *same)]
+        return [member_covariance(self.tables[1], self.axes, a, b)]
 
 
 class _DiscreteNode(GivenNode):

@@ -26,13 +26,13 @@ from posteriori.inference.quadrature.tilted import (
 )
 from posteriori.modeling.beliefs.group_beliefs import ConjugateBelief, GroupBelief
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Axis, Table, count_of, shape_of
+from posteriori.modeling.binding.labelled import Axis, Table, count_of, seen, shape_of
 from posteriori.modeling.binding.places import add_arrays
 from posteriori.modeling.contract.costs import counted
-from posteriori.modeling.variational.densities.addressing import arrange, seen
+from posteriori.modeling.forms.linear_forms import Expectation
+from posteriori.modeling.variational.densities.addressing import arrange
 from posteriori.modeling.variational.densities.number_functions import Key, Numbers, Of, key_of
 from posteriori.modeling.variational.nodes.node import Message, Node
-from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.numerics.types import Array
 
 __all__ = ["GridNode", "NumberFactor"]

@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.beliefs.group_beliefs import GroupBelief
-from posteriori.modeling.binding.labelled import Table
+from posteriori.modeling.forms.linear_forms import Expectation, Root
 from posteriori.numerics.types import Array
 
-__all__ = ["Expectation", "NodeAnswers"]
-
-#: A sum of products of tables.
-Expectation = list[tuple[Table, ...]]
+__all__ = ["NodeAnswers"]
 
 
 class NodeAnswers:
@@ -42,6 +39,10 @@ class NodeAnswers:
     def covariance(self, a: Any, b: Any) -> Expectation:
         """Return Cov[a, b] of two accesses, an empty sum where the belief has no width."""
         raise self.cannot("tell covariances")
+
+    def root(self, access: Any) -> Root | None:
+        """Return a root of the covariance; None where there is none."""
+        return None
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, Any]:
         """Return draws of all variables together, (size, *shape) each."""

@@ -14,11 +14,10 @@ from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Run, Table, spread
+from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Run, Table, seen, spread
 from posteriori.modeling.binding.places import same_place
-from posteriori.modeling.variational.densities.addressing import seen
+from posteriori.modeling.binding.planned_products import contract_tables
 from posteriori.modeling.variational.densities.monomials import Monomial
-from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.binding.labelled import Axis
+from posteriori.modeling.forms.linear_forms import Expectation
 from posteriori.modeling.variational.nodes.node import Message, Node
-from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.numerics.types import Array
 
 __all__ = ["PointNode"]

@@ -15,11 +15,10 @@ import numpy as np
 
 from posteriori.inference.gaussian.sparse_precision import SparseSolution, solve_sparse
 from posteriori.modeling.beliefs.group_beliefs import GroupBelief, dense_belief, require_few
-from posteriori.modeling.binding.labelled import Axis, Table
+from posteriori.modeling.binding.labelled import Axis, Table, seen
 from posteriori.modeling.contract.costs import counted
-from posteriori.modeling.variational.densities.addressing import seen
+from posteriori.modeling.forms.linear_forms import Expectation
 from posteriori.modeling.variational.nodes.node import Message
-from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.modeling.variational.nodes.normal_node import NormalNode
 from posteriori.modeling.variational.nodes.sparse_numbers import Seen, SparseNumbers
 from posteriori.numerics.special import LOG_2PI

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from posteriori.modeling.binding.bound import Bound
-from posteriori.modeling.binding.labelled import Axis, Lookup, Table, shape_of
+from posteriori.modeling.binding.labelled import Axis, Lookup, Table, seen, shape_of
 from posteriori.modeling.binding.places import add_tables, compact
 from posteriori.modeling.exact.discrete.discrete_account import table_belief
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock, DiscreteResult
@@ -16,7 +16,6 @@ from posteriori.modeling.exact.discrete.discrete_graph import Graph
 from posteriori.modeling.exact.discrete.discrete_order import Order
 from posteriori.modeling.exact.discrete.plate_elimination import sum_to
 from posteriori.modeling.forms.state_tables import StateTable, View
-from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.nodes.state_scopes import Scope
 
 __all__ = ["TableBlock", "table_beliefs", "table_of_scope", "table_of_states"]

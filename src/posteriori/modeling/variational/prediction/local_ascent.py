@@ -23,7 +23,7 @@ from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.ascent.starts import start_from_priors
 from posteriori.modeling.variational.densities.references import find_references
 from posteriori.modeling.variational.nodes.node import Node
-from posteriori.modeling.variational.prediction.scene import Scene, moved_references, set_scene
+from posteriori.modeling.variational.prediction.scene import Scene, believed, set_scene
 from posteriori.numerics.types import Array
 
 __all__ = ["infer_local", "new_members", "solve_new_data"]
@@ -112,7 +112,8 @@ def solve_new_data(
     bound = bind_new_data(solved.bound, given, fresh)
     new = {n for n, layout in bound.layouts.items() if fresh & {a.name for a in layout.plates}}
     shared = _Shared(solved, bound, new)
-    owners, references = dict(shared.owners), dict(shared.references)
+    owners: dict[str, Any] = dict(shared.owners)
+    references = dict(shared.references)
     belief: Callable[[str], Any] = solved.believed
     local = _new_members(shared, new)
     if local is not None:
@@ -139,14 +140,10 @@ class _Shared:
 
     def __init__(self, solved: Solved, bound: Bound, new: set[str]) -> None:
         self.bound = bound
-        self.owners: dict[str, Any] = {}
-        self.references: dict[str, Table] = {}
         chosen = solved.options or Options()
         self.options = Options(tol=chosen.tol, max_iter=chosen.max_iter)
-        for name, result in solved.by_name.items():
-            if name not in new and name in result.nodes:
-                self.owners[name] = result.nodes[name]
-                self.references |= moved_references(result, [name], bound.layouts)
+        kept = [name for name in solved.by_name if name not in new]
+        self.owners, self.references = believed(solved, kept, bound.layouts)
 
     def nodes(self, names: Iterable[str]) -> list[FixedNode]:
         """Return the nodes of some variables, each once."""

@@ -18,9 +18,8 @@ from posteriori.distributions.numbers.inverse_gamma import InverseGamma
 from posteriori.distributions.vectors.inverse_wishart import InverseWishart
 from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.modeling.binding.bound import BoundFactor, Layout
-from posteriori.modeling.binding.labelled import Access, Axis, Table, labels_of, spread
+from posteriori.modeling.binding.labelled import Access, Axis, Table, labels_of, seen, spread
 from posteriori.modeling.forms.normal_rows import known_variance, spread_of
-from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.number_functions import expect_by_scores
 from posteriori.numerics.lazy import special
 from posteriori.numerics.linalg import explicit_inverse

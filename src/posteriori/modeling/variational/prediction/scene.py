@@ -10,9 +10,10 @@ from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Table, substitute
 from posteriori.modeling.contract.requests import Anew, Request, bind_anew
 from posteriori.modeling.contract.solved import Solved
+from posteriori.modeling.forms.linear_forms import Owners, SeenMoments
 from posteriori.modeling.variational.densities.references import measured_from
 
-__all__ = ["Scene", "make_scene", "moved_references", "set_scene"]
+__all__ = ["Scene", "believed", "make_scene", "set_scene"]
 
 
 class Scene(NamedTuple):
@@ -23,7 +24,7 @@ class Scene(NamedTuple):
     anew : Anew
         Means are measured from the references of the nodes.
     owners : mapping
-        The node that answers for each solved variable.
+        What answers for each solved variable.
     belief : callable
         The marginal of a solved variable, by name.
     labels : mapping
@@ -31,7 +32,7 @@ class Scene(NamedTuple):
     """
 
     anew: Anew
-    owners: Mapping[str, Any]
+    owners: Owners
     belief: Callable[[str], Any]
     labels: Mapping[str, Any]
 
@@ -40,19 +41,13 @@ def make_scene(solved: Solved, request: Request) -> Scene:
     """Bind what a request needs; what is not new has the beliefs of the posterior."""
     anew = bind_anew(solved, request)
     kept = anew.layouts.keys() & solved.by_name.keys() - request.new
-    owners: dict[str, Any] = {}
-    references: dict[str, Table] = {}
-    for name in kept:
-        result = solved.by_name[name]
-        if name in result.nodes:
-            owners[name] = result.nodes[name]
-            references |= moved_references(result, [name], anew.layouts)
+    owners, references = believed(solved, kept, anew.layouts)
     return set_scene(anew, owners, solved.believed, solved.bound.labels, references)
 
 
 def set_scene(
     anew: Anew,
-    owners: Mapping[str, Any],
+    owners: Owners,
     belief: Callable[[str], Any],
     labels: Mapping[str, Any],
     references: Mapping[str, Table],
@@ -68,18 +63,21 @@ def set_scene(
     return Scene(anew._replace(factors=factors), owners, belief, labels)
 
 
-def moved_references(
-    result: Any, names: Iterable[str], layouts: Mapping[str, Layout]
-) -> dict[str, Table]:
-    """Return what variables are measured from, over the axes of another binding."""
-    found = {}
+def believed(
+    solved: Solved, names: Iterable[str], layouts: Mapping[str, Layout]
+) -> tuple[dict[str, SeenMoments], dict[str, Table]]:
+    """Return what answers for solved variables, and what their means are measured from.
+
+    Normal variables are left out whose spread is unknown and solved together with them.
+    """
+    owners: dict[str, SeenMoments] = {}
+    references: dict[str, Table] = {}
     for name in names:
-        if name in result.approximation.references:
-            values, labels = result.approximation.references[name]
-            old = result.approximation.bound.layouts[name].axes
-            new = dict(zip(old, layouts[name].axes, strict=True))
-            found[name] = Table(values, tuple(new[a] for a in labels))
-    return found
+        result = solved.by_name[name]
+        if not result.spread:
+            owners |= result.answers([name])
+            references |= result.references(name, layouts)
+    return owners, references
 
 
 def _with_values(factor: BoundFactor, values: Mapping[str, Table]) -> BoundFactor:

@@ -24,18 +24,24 @@ from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
 from posteriori.modeling.binding.construction import member
-from posteriori.modeling.binding.labelled import Axis, Switch, Table, shape_of, spread, substitute
+from posteriori.modeling.binding.labelled import (
+    Axis,
+    Switch,
+    Table,
+    seen,
+    shape_of,
+    spread,
+    substitute,
+)
+from posteriori.modeling.binding.planned_products import contract_tables
+from posteriori.modeling.contract.new_normals import Location, locate_mean
 from posteriori.modeling.contract.requests import Request, accessed
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_predictive
 from posteriori.modeling.forms.conjugate_rows import reshaped
 from posteriori.modeling.forms.state_tables import DISCRETE, state_probabilities
-from posteriori.modeling.variational.densities.addressing import seen
 from posteriori.modeling.variational.densities.gates import open_gates
-from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.modeling.variational.prediction.local_ascent import infer_local
-from posteriori.modeling.variational.prediction.new_normals import expanded_mean
-from posteriori.modeling.variational.prediction.predictive_moments import covariance, mean
 from posteriori.modeling.variational.prediction.predictive_spread import (
     Lookup,
     Spread,
@@ -137,12 +143,19 @@ def _normal(scene: Scene, factor: BoundFactor) -> Any:
     return _with_noise(center, doubt, noise_of(factor, look_up))
 
 
-def _location(scene: Scene, factor: BoundFactor, look_up: Lookup) -> tuple[Array, Array]:
+def _location(scene: Scene, factor: BoundFactor, look_up: Lookup) -> Location:
     """Return mean and covariance of the mean of a factor."""
-    products, owners = expanded_mean(scene, factor, look_up)
-    center = mean(products, (*factor.rows, *factor.events), owners)
-    twins = {axis: Axis("twin", axis.size) for axis in factor.events}
-    return center, covariance(products, factor.rows, twins, owners)
+
+    def noise(parent: BoundFactor) -> Array:
+        variance = noise_of(parent, look_up).variance
+        if not np.all(np.isfinite(variance)):
+            raise TypeError(
+                f"new members of {parent.name} have no finite variance under the belief about "
+                "their precision: more data, or a prior with a shape above 1, give them one"
+            )
+        return variance
+
+    return locate_mean(scene.anew, factor, scene.owners, noise)
 
 
 def _student(scene: Scene, factor: BoundFactor) -> StudentT:

@@ -11,11 +11,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from posteriori.modeling.binding.bound import Layout
-from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, labels_of
+from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, labels_of, seen
 from posteriori.modeling.binding.places import one_hot, same_place, sum_tables
-from posteriori.modeling.variational.densities.addressing import seen
+from posteriori.modeling.binding.planned_products import contract_tables
 from posteriori.modeling.variational.densities.monomials import Monomial
-from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.numerics.types import Array
 
 __all__ = ["Codes", "PlateSum", "RowTerm", "Turns", "add_sums", "find_terms", "turn"]

@@ -10,12 +10,12 @@ import numpy as np
 
 from posteriori.modeling.beliefs.group_beliefs import GroupBelief
 from posteriori.modeling.binding.labelled import Axis, Table, labels_of
+from posteriori.modeling.binding.planned_products import contract_tables
+from posteriori.modeling.forms.linear_forms import Expectation
 from posteriori.modeling.variational.ascent.problem import Entry, Problem, Snapshot, restore
 from posteriori.modeling.variational.densities.monomials import Monomial
-from posteriori.modeling.variational.densities.planned_products import contract_tables
 from posteriori.modeling.variational.nodes.discrete_node import map_states
 from posteriori.modeling.variational.nodes.node import Node
-from posteriori.modeling.variational.nodes.node_answers import Expectation
 from posteriori.modeling.variational.stream.plate_sums import Sums, add_sums, turn
 from posteriori.numerics.types import Array
 

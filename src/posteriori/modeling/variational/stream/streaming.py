@@ -16,16 +16,12 @@ import numpy as np
 
 from posteriori.modeling.binding.bound import GAUSSIAN
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, count_of, labels_of
+from posteriori.modeling.binding.planned_products import contract_tables
+from posteriori.modeling.binding.products import Product, axes_of, with_labels
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem, Recipe, merge_monomials
-from posteriori.modeling.variational.densities.monomials import (
-    Monomial,
-    Product,
-    axes_of,
-    with_labels,
-)
-from posteriori.modeling.variational.densities.planned_products import contract_tables
+from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.modeling.variational.nodes.normal_node import time_of
 from posteriori.modeling.variational.stream.plate_sums import (
