@@ -51,7 +51,7 @@ def compare_all() -> None:
         X = make_data(kind)
         start = X[np.random.default_rng(1).choice(ROWS, CLUSTERS, replace=False)]
         same = {"init": start, "n_init": 1, "max_iter": ITERATIONS, "tol": 0.0}
-        ours = KMeans(CLUSTERS, moves=False, **same)
+        ours = KMeans(CLUSTERS, split_merge=False, **same)
         inertia = ours.fit(X).inertia_
         for name, peer in peers().items():
             theirs = peer(CLUSTERS, algorithm="lloyd", **same)
@@ -73,7 +73,7 @@ def fit_mapped(path: str, moves: bool) -> None:
     KMeans(10, random_state=0, max_iter=2).fit(np.random.default_rng(0).normal(size=(30_000, 10)))
     before = _held()
     start, begin = time.perf_counter(), time.process_time()
-    model = KMeans(10, random_state=0, moves=moves, max_iter=20, tol=0.0).fit(X)
+    model = KMeans(10, random_state=0, split_merge=moves, max_iter=20, tol=0.0).fit(X)
     spent = time.process_time() - begin
     print(
         f"  {len(X):>10,} rows: {time.perf_counter() - start:6.2f} s, processor {spent:6.2f} s, "
@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--file")
     asked = parser.parse_args()
     if asked.file:
-        fit_mapped(asked.file, moves=True)
+        fit_mapped(asked.file, split_merge=True)
     elif asked.large:
         grow()
     else:

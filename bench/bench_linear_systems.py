@@ -18,13 +18,13 @@ from kalman_peers import statsmodels_smoother
 
 from posteriori.inference import filter_chain, smooth_chain
 from posteriori.numerics import ConvergenceWarning
-from posteriori.sequence import LinearDynamicalSystem, LinearSystem
+from posteriori.sequence import LinearGaussianModel, LinearGaussianSystem
 
 N_STEPS = 10**5
 EM_STEPS = 20
 
 
-def two_oscillations() -> LinearSystem:
+def two_oscillations() -> LinearGaussianSystem:
     """Periods of 31 and 9 steps, each damped, seen in two mixtures with correlated noise."""
 
     def turn(angle: float, part: float) -> np.ndarray:
@@ -33,12 +33,12 @@ def two_oscillations() -> LinearSystem:
     step = np.zeros((4, 4))
     step[:2, :2], step[2:, 2:] = turn(0.2, 0.99), turn(0.7, 0.95)
     seen = np.random.default_rng(0).normal(size=(2, 4))
-    return LinearSystem(
+    return LinearGaussianSystem(
         step, 0.1 * np.eye(4), seen, [[0.5, 0.1], [0.1, 0.3]], np.zeros(4), np.eye(4)
     )
 
 
-def smoother_rows(system: LinearSystem, y: np.ndarray) -> list[Comparison]:
+def smoother_rows(system: LinearGaussianSystem, y: np.ndarray) -> list[Comparison]:
     chain = system.chain
     gaps = np.where(np.random.default_rng(1).random(y.shape) < 0.1, np.nan, y)
     rows = []
@@ -60,13 +60,13 @@ def smoother_rows(system: LinearSystem, y: np.ndarray) -> list[Comparison]:
     return rows
 
 
-def learn(system: LinearSystem, y: np.ndarray) -> LinearDynamicalSystem:
+def learn(system: LinearGaussianSystem, y: np.ndarray) -> LinearGaussianModel:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return LinearDynamicalSystem(4, start=system, max_iter=EM_STEPS, tol=0.0).fit(y)
+        return LinearGaussianModel(4, start=system, max_iter=EM_STEPS, tol=0.0).fit(y)
 
 
-def dynamax_rows(system: LinearSystem, y: np.ndarray) -> list[Comparison]:
+def dynamax_rows(system: LinearGaussianSystem, y: np.ndarray) -> list[Comparison]:
     import jax
 
     jax.config.update("jax_enable_x64", True)
@@ -108,7 +108,7 @@ def dynamax_rows(system: LinearSystem, y: np.ndarray) -> list[Comparison]:
     ]
 
 
-def show_learning(system: LinearSystem, y: np.ndarray) -> None:
+def show_learning(system: LinearGaussianSystem, y: np.ndarray) -> None:
     gaps = np.where(np.random.default_rng(1).random(y.shape) < 0.1, np.nan, y)
     for name, data in (("complete", y), ("10 % of the entries missing", gaps)):
         start = time.perf_counter()
@@ -118,7 +118,7 @@ def show_learning(system: LinearSystem, y: np.ndarray) -> None:
         print(f"  {found.n_iter_} EM steps, {name}: {seconds:.2f} s, +{rise:.1f} nats", flush=True)
 
 
-def show_growth(system: LinearSystem, largest: int = 10**7) -> None:
+def show_growth(system: LinearGaussianSystem, largest: int = 10**7) -> None:
     """Seconds of filter and smoother from 10⁵ steps to 10⁷: linear, as the time of a step shows."""
     y = system.sample(largest, rng=0).observations
     for steps in (10**5, 10**6, largest):

@@ -56,7 +56,7 @@ def expectation_maximisation() -> Comparison:
         "precisions_init": np.array([np.eye(EM_COLUMNS)] * EM_COMPONENTS),
     }
     ours = GaussianMixture(
-        EM_COMPONENTS, **start, tol=0.0, max_iter=EM_STEPS, accelerated=False, moves=False
+        EM_COMPONENTS, **start, tol=0.0, max_iter=EM_STEPS, accelerated=False, split_merge=False
     )
     theirs = TheirMixture(
         n_components=EM_COMPONENTS, **start, tol=0.0, max_iter=EM_STEPS, reg_covar=0.0
@@ -88,7 +88,7 @@ def variational_bayes() -> list[Comparison]:
         tol=0.0,
         max_iter=VB_STEPS,
         accelerated=False,
-        moves=False,
+        split_merge=False,
     )
     theirs = _FromShares(
         n_components=VB_COMPONENTS,
@@ -184,7 +184,7 @@ def large() -> None:
         del rows
         start, _ = make_rows(5, LARGE_COLUMNS, 5, 1.0)
         model = GaussianMixture(
-            5, means_init=start, tol=0.0, max_iter=LARGE_STEPS, accelerated=False, moves=False
+            5, means_init=start, tol=0.0, max_iter=LARGE_STEPS, accelerated=False, split_merge=False
         )
         model.fit(np.load(path, mmap_mode="r")[:10_000])  # compiled before the clock runs
         for count in (100_000, 1_000_000, LARGE_ROWS):

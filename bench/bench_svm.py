@@ -13,7 +13,7 @@ from harness import Comparison, compare, peak_memory, report
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC, LinearSVC
 
-from posteriori.svm import LinearSupportVector, SupportVectorClassifier
+from posteriori.svm import LinearSupportVectorClassifier, SupportVectorClassifier
 
 #: Alternating runs of fits, each of which takes seconds.
 FITS = 7
@@ -80,7 +80,9 @@ def linear(count: int, rounds: int) -> Comparison:
     options = {"C": 1e-3, "tol": 1e-3, "max_iter": 10_000, "random_state": 0}
 
     def ours():
-        return LinearSupportVector(loss="hinge", intercept="penalised", **options).fit(X, y)
+        return LinearSupportVectorClassifier(loss="hinge", intercept="penalised", **options).fit(
+            X, y
+        )
 
     def peer():
         return LinearSVC(loss="hinge", dual=True, **options).fit(X, y)

@@ -35,7 +35,7 @@ from posteriori.sequence import (
     AutoregressiveSeries,
     CountSeries,
     HiddenMarkovClassifier,
-    LinearDynamicalSystem,
+    LinearGaussianModel,
     MarkovModel,
     StructuralSeries,
 )
@@ -53,7 +53,7 @@ OTHERS: tuple[tuple[BaseEstimator, str], ...] = (
     (SplineBasis(), "numbers"),
     *((made, "series") for made in (AutoregressiveSeries(), CountSeries(), StructuralSeries())),
     (HiddenMarkovClassifier(), "sequences"),
-    (LinearDynamicalSystem(1), "numbers"),
+    (LinearGaussianModel(1), "numbers"),
     (MarkovModel(), "symbols"),
 )
 LAWS = {type(row.model): (row.model, row.targets) for row in ROWS} | {

@@ -55,12 +55,12 @@ from posteriori.gaussian_process import (
 from posteriori.kernels import RBF, White
 from posteriori.mixture import (
     BayesianGaussianMixture,
+    FamilyMixture,
     GaussianMixture,
     KMeans,
     KMedians,
     KMedoids,
     LatentClasses,
-    MixtureOf,
     MixtureOfExperts,
 )
 from posteriori.numerics import LogEvidence
@@ -85,7 +85,7 @@ from posteriori.sequence import (
     HiddenMarkovModel,
 )
 from posteriori.svm import (
-    LinearSupportVector,
+    LinearSupportVectorClassifier,
     OneClassSupportVector,
     SupportVectorClassifier,
     SupportVectorRegressor,
@@ -195,7 +195,7 @@ ROWS = [
     Row(BayesianGaussianMixture(2, random_state=0), "numbers", {c.HasEvidence}),
     Row(GaussianMixture(2, random_state=0), "numbers", set()),
     Row(LatentClasses(2, random_state=0), "numbers", {c.HasEvidence}),
-    Row(MixtureOf(MvNormal, 2, random_state=0), "numbers", set()),
+    Row(FamilyMixture(MvNormal, 2, random_state=0), "numbers", set()),
     Row(MixtureOfExperts(random_state=0), "numbers", {c.PredictsDistributions}),
     Row(DecisionTreeClassifier(max_leaves=6), "labels", CLASSES),
     Row(DecisionStump(), "two labels", CLASSES),
@@ -249,7 +249,7 @@ ROWS = [
     Row(SupportVectorClassifier(), "labels", {c.ScoresClasses}),
     Row(SupportVectorRegressor(), "numbers", set()),
     Row(OneClassSupportVector(), "numbers", {c.ScoresClasses}),
-    Row(LinearSupportVector(random_state=0), "labels", {c.ScoresClasses}),
+    Row(LinearSupportVectorClassifier(random_state=0), "labels", {c.ScoresClasses}),
     Row(KMeans(3, random_state=0), "numbers", set()),
     Row(KMedians(3, random_state=0), "numbers", set()),
     Row(KMedoids(3), "numbers", set()),

@@ -14,7 +14,7 @@ from posteriori.regression import BayesianLinearRegressor, PoissonRegressor
 from posteriori.sequence import (
     AutoregressiveSeries,
     CountSeries,
-    LinearDynamicalSystem,
+    LinearGaussianModel,
     MarkovModel,
     StructuralSeries,
 )
@@ -32,7 +32,7 @@ OTHERS = [
     (AutoregressiveSeries(1), GAPPY),
     (CountSeries(), np.random.default_rng(0).poisson(3.0, 30).astype(float)),
     (StructuralSeries(), SERIES),
-    (LinearDynamicalSystem(1, method="variational", max_iter=20), SERIES[:, None]),
+    (LinearGaussianModel(1, method="variational", max_iter=20), SERIES[:, None]),
     (MarkovModel(), ["a", "b", None, "a", "b", "b", "a"]),
 ]
 

@@ -41,7 +41,7 @@ def test_old_faithful_as_in_the_notes_moves_from_three_clusters_to_two():
         "responsibilities_init": np.full((272, 6), 1 / 6),
         "tol": 1e-9,
     }
-    stuck = BayesianGaussianMixture(6, **given, moves=False).fit(faithful())
+    stuck = BayesianGaussianMixture(6, **given, split_merge=False).fit(faithful())
     assert float(stuck.log_evidence_) == pytest.approx(-1185.106, abs=1e-3)
     assert (stuck.weights_ > 0.01).sum() == 3
     moved = BayesianGaussianMixture(6, **given).fit(faithful())
@@ -123,7 +123,7 @@ def test_the_bound_never_falls(kind, gaps):
     if gaps:
         x[np.random.default_rng(0).random(x.shape) < 0.15] = np.nan
     b = BayesianGaussianMixture(
-        5, weight_concentration_prior_type=kind, random_state=1, moves=False
+        5, weight_concentration_prior_type=kind, random_state=1, split_merge=False
     ).fit(x)
     assert np.all(np.diff(b.trace_) >= -1e-7)
     assert b.weights_.sum() == pytest.approx(1.0)

@@ -40,7 +40,7 @@ def test_the_path_shows_every_half_step(gaps):
     x = np.where(rng.random(X.shape) < gaps, np.nan, X)
     x = x[~np.isnan(x).all(axis=1)]
     start = np.nan_to_num(x[:4])
-    model = KMeans(4, init=start, keep_path=True, moves=False, tol=0.0).fit(x)
+    model = KMeans(4, init=start, keep_path=True, split_merge=False, tol=0.0).fit(x)
     kinds = [step.kind for step in model.path_]
     assert kinds == ["assign", "update"] * (len(kinds) // 2) + ["assign"]
     centers = start
@@ -165,7 +165,7 @@ def test_medians_minimise_absolute_differences():
 def test_a_mixture_of_ever_narrower_normals_becomes_k_means():
     """EM of means alone, with covariances εI and equal weights: its steps are Lloyd's as ε → 0."""
     start = X[:4].copy()
-    model = KMeans(4, init=start, moves=False, keep_path=True, tol=0.0).fit(X)
+    model = KMeans(4, init=start, split_merge=False, keep_path=True, tol=0.0).fit(X)
     updates = [step.centers for step in model.path_ if step.kind == "update"]
     apart = []
     for epsilon in (1.0, 0.1, 1e-6):

@@ -3,22 +3,22 @@
 import pytest
 
 from posteriori.distributions import Laplace, Normal, NormalInverseGamma
-from posteriori.mixture import LatentClasses, MixtureOf
+from posteriori.mixture import FamilyMixture, LatentClasses
 from tests.scikit_learn_checks import every_check
 
 ESTIMATORS = [
     LatentClasses(2, n_init=2),
     LatentClasses(2),
     LatentClasses(2, method="ml"),
-    MixtureOf(Normal, 2, n_init=2),
-    MixtureOf(Normal, 2, prior=NormalInverseGamma(0.0, 0.1, 1.5, 1.0)),
-    MixtureOf(Laplace, 2, n_init=2),
+    FamilyMixture(Normal, 2, n_init=2),
+    FamilyMixture(Normal, 2, prior=NormalInverseGamma(0.0, 0.1, 1.5, 1.0)),
+    FamilyMixture(Laplace, 2, n_init=2),
 ]
 
 
 def one_column(estimator):
     """Families of numbers take numbers."""
-    if isinstance(estimator, MixtureOf):
+    if isinstance(estimator, FamilyMixture):
         return {"check_fit1d": "numbers (N,) are one column for a family of numbers"}
     return {}
 

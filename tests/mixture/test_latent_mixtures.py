@@ -21,7 +21,7 @@ from posteriori.distributions import (
     NormalInverseGamma,
     Poisson,
 )
-from posteriori.mixture import LatentClasses, MixtureOf
+from posteriori.mixture import FamilyMixture, LatentClasses
 from posteriori.numerics.warnings import ConvergenceWarning
 
 MIXED = ("normal", "bernoulli", "poisson", "categorical")
@@ -119,7 +119,7 @@ def test_counting_all_namings_is_most_of_what_a_bound_lacks():
         ways + betaln(1 + rows, 1 + n - rows) + log_prob(rows, s) + log_prob(n - rows, total - s)
     )
     exact = logsumexp(terms) - gammaln(calls + 1).sum()
-    model = MixtureOf(
+    model = FamilyMixture(
         Poisson, 2, prior=Gamma(1.0, rate=0.1), weight_concentration_prior=1.0, random_state=0
     ).fit(calls[:, None])
     assert model.symmetry_gain_ == pytest.approx(np.log(2), abs=1e-6)
@@ -131,7 +131,7 @@ def test_bound_is_energy_and_entropy_by_quadrature():
     """L = E ln p(X, z, θ, π) − E ln q, every expectation an integral of its own."""
     x = np.array([0.0, 1.0, 1.0, 7.0, 9.0])
     alpha, prior = 0.8, Gamma(2.0, rate=0.5)
-    model = MixtureOf(
+    model = FamilyMixture(
         Poisson,
         2,
         prior=prior,
@@ -176,7 +176,7 @@ def test_bounds_are_those_of_the_model_language_for_counts():
     m.z = Categorical(m.pi).iid("day")
     m.calls = Poisson(m.rate[m.z])
     theirs = float(m.infer(calls=calls, tol=1e-12).log_evidence)
-    ours = MixtureOf(
+    ours = FamilyMixture(
         Poisson,
         2,
         prior=Gamma(1.0, rate=0.1),
@@ -201,7 +201,7 @@ def test_bounds_are_those_of_the_model_language_for_votes():
     theirs = float(m.infer(votes=votes, tol=1e-12).log_evidence)
     common = {"weight_concentration_prior": 1.0, "tol": 1e-11, "random_state": 0}
     for ours in (
-        MixtureOf(Bernoulli, 2, prior=Beta(1.0, 1.0), **common),
+        FamilyMixture(Bernoulli, 2, prior=Beta(1.0, 1.0), **common),
         LatentClasses(2, "bernoulli", **common),
     ):
         ours.fit(votes)
@@ -254,7 +254,7 @@ def test_steps_are_those_of_plain_em(gaps):
     order = np.argsort(-weights)
     for model in (
         LatentClasses(2, "bernoulli", method="ml", **options),
-        MixtureOf(Bernoulli, 2, **options),
+        FamilyMixture(Bernoulli, 2, **options),
     ):
         with pytest.warns(ConvergenceWarning, match="raise max_iter"):
             model.fit(x)
@@ -267,7 +267,7 @@ def test_steps_are_those_of_plain_em(gaps):
 @pytest.mark.topic("000/S5")
 def test_one_bernoulli_component_has_the_means():
     x = (np.random.default_rng(0).random((30, 3)) < 0.4) * 1.0
-    model = MixtureOf(Bernoulli, 1).fit(x)
+    model = FamilyMixture(Bernoulli, 1).fit(x)
     np.testing.assert_allclose(model.model_.components.probability[:, 0], x.mean(axis=0))
 
 
@@ -278,7 +278,7 @@ def test_separated_prototypes_are_recovered_in_many_columns():
     prototypes = rng.integers(0, 2, (3, 2000))
     z = rng.choice(3, p=[0.5, 0.3, 0.2], size=90)
     x = np.where(rng.random((90, 2000)) < 0.1, 1 - prototypes[z], prototypes[z]).astype(float)
-    model = MixtureOf(Bernoulli, 3, random_state=0, n_init=3).fit(x)
+    model = FamilyMixture(Bernoulli, 3, random_state=0, n_init=3).fit(x)
     order = np.argsort(-np.bincount(z), kind="stable")
     np.testing.assert_array_equal(model.predict(x), np.argsort(order)[z])
     assert np.mean((model.model_.components.probability.T > 0.5) == prototypes[order]) > 0.999
@@ -306,8 +306,8 @@ def test_the_objective_of_estimates_is_their_likelihood_but_for_a_millionth_of_a
 CASES = [
     (LatentClasses(3, MIXED, n_init=3), mixed_table(60)),
     (LatentClasses(3, MIXED, n_init=3, method="ml"), mixed_table(60)),
-    (MixtureOf(Poisson, 2, n_init=3, prior=Gamma(1.0, rate=0.2)), mixed_table(60)[:, [2]]),
-    (MixtureOf(Normal, 2, n_init=3), mixed_table(60)[:, [0]]),
+    (FamilyMixture(Poisson, 2, n_init=3, prior=Gamma(1.0, rate=0.2)), mixed_table(60)[:, [2]]),
+    (FamilyMixture(Normal, 2, n_init=3), mixed_table(60)[:, [0]]),
 ]
 
 
@@ -346,8 +346,8 @@ def test_units_of_normal_columns_do_not_matter():
     prior = NormalInverseGamma(1.0, 0.1, 1.5, 1.0)
     far = NormalInverseGamma(1.0 + 1e7, 0.1, 1.5, 1.0)
     start = {"responsibilities_init": random_shares(len(x), 2), "tol": 1e-9}
-    near = MixtureOf(Normal, 2, prior=prior, **start).fit(x)
-    moved = MixtureOf(Normal, 2, prior=far, **start).fit(x + 1e7)
+    near = FamilyMixture(Normal, 2, prior=prior, **start).fit(x)
+    moved = FamilyMixture(Normal, 2, prior=far, **start).fit(x + 1e7)
     assert moved.log_evidence_.value == pytest.approx(near.log_evidence_.value, rel=1e-6)
     np.testing.assert_allclose(
         moved.posterior_.components.scale, near.posterior_.components.scale, rtol=1e-5
@@ -424,12 +424,14 @@ def test_tables_and_default_priors_have_partitions():
 
 def test_partitions_of_a_family_bound_its_evidence():
     x = np.array([[0.0], [1.0], [1.0], [7.0], [9.0], [np.nan], [8.0]])
-    model = MixtureOf(Poisson, 3, prior=Gamma(1.0, rate=0.2), random_state=0).fit(x)
+    model = FamilyMixture(Poisson, 3, prior=Gamma(1.0, rate=0.2), random_state=0).fit(x)
     exact = float(model.enumerate_partitions(x).log_evidence)
     assert exact - 1.5 < model.log_evidence_.value <= exact
 
 
-@pytest.mark.parametrize("model", [MixtureOf(Poisson, 2), LatentClasses(2, "poisson", method="ml")])
+@pytest.mark.parametrize(
+    "model", [FamilyMixture(Poisson, 2), LatentClasses(2, "poisson", method="ml")]
+)
 def test_estimates_have_no_partitions(model):
     with pytest.raises(ValueError, match="only with"):
         model.enumerate_partitions([[0.0], [1.0]])
@@ -441,7 +443,7 @@ def test_moves_lead_out_of_poor_starts():
     x = np.repeat(centres, 20, axis=0) + np.random.default_rng(0).normal(size=(180, 2))
     for seed in range(3):
         plain, moved = (
-            LatentClasses(9, n_init=1, moves=moves, random_state=seed).fit(x).trace_
+            LatentClasses(9, n_init=1, split_merge=moves, random_state=seed).fit(x).trace_
             for moves in (False, True)
         )
         assert moved[-1] > plain[-1] + 1.0
@@ -450,17 +452,18 @@ def test_moves_lead_out_of_poor_starts():
 def test_moves_lead_likelihoods_out_of_poor_starts():
     """Five Poisson groups: where two share a component and another has two, ascents alone stay."""
     x = np.random.default_rng(0).poisson(np.repeat([1.0, 8.0, 25.0, 60.0, 120.0], 40))[:, None]
-    for estimator in (MixtureOf(Poisson, 5), LatentClasses(5, "poisson", method="ml")):
+    for estimator in (FamilyMixture(Poisson, 5), LatentClasses(5, "poisson", method="ml")):
         estimator.set_params(n_init=1, random_state=0)
-        plain = estimator.set_params(moves=False).fit(x).log_likelihood_
-        moved = estimator.set_params(moves=True).fit(x)
+        plain = estimator.set_params(split_merge=False).fit(x).log_likelihood_
+        moved = estimator.set_params(split_merge=True).fit(x)
         assert moved.log_likelihood_ > plain + 10.0
         assert np.diff(moved.trace_).min() >= -1e-10 * abs(moved.trace_).max()
         np.testing.assert_allclose(moved.weights_, 0.2, atol=0.05)
 
 
 @pytest.mark.parametrize(
-    "estimator", [MixtureOf(Normal, 3), MixtureOf(MvNormal, 3), LatentClasses(3, method="ml")]
+    "estimator",
+    [FamilyMixture(Normal, 3), FamilyMixture(MvNormal, 3), LatentClasses(3, method="ml")],
 )
 def test_moves_do_not_lead_onto_single_rows(estimator):
     """Two equal rows would give any likelihood: where an ascent alone has rows enough, moves keep that."""
@@ -471,7 +474,7 @@ def test_moves_do_not_lead_onto_single_rows(estimator):
         estimator.set_params(n_init=1, random_state=seed)
         counts, values = [], []
         for moves in (False, True):
-            model = estimator.set_params(moves=moves).fit(x)
+            model = estimator.set_params(split_merge=moves).fit(x)
             counts.append(model.predict_proba(x).sum(axis=0).min())
             values.append(model.log_likelihood_)
         assert values[1] >= values[0] - 1e-6

@@ -15,7 +15,7 @@ from posteriori.distributions import (
     Poisson,
     Uniform,
 )
-from posteriori.mixture import LatentClasses, MixtureOf
+from posteriori.mixture import FamilyMixture, LatentClasses
 
 COUNTS = np.array([[0.0, 3.0], [1.0, 2.0], [9.0, 4.0], [8.0, 4.0], [10.0, 1.0]])
 
@@ -23,9 +23,17 @@ COUNTS = np.array([[0.0, 3.0], [1.0, 2.0], [9.0, 4.0], [8.0, 4.0], [10.0, 1.0]])
 @pytest.mark.parametrize(
     ("model", "x", "words"),
     [
-        (MixtureOf(Poisson, 2), [[0.5], [1.0], [2.0]], r"X holds 0.5 in row 0.*support of Poisson"),
-        (MixtureOf(Poisson, 2, prior=Gamma(1.0, rate=1.0)), [[1.0], [-1.0]], "support of Poisson"),
-        (MixtureOf(Exponential, 2), [[1.0], [-2.0], [3.0]], "row 1.*support of Exponential"),
+        (
+            FamilyMixture(Poisson, 2),
+            [[0.5], [1.0], [2.0]],
+            r"X holds 0.5 in row 0.*support of Poisson",
+        ),
+        (
+            FamilyMixture(Poisson, 2, prior=Gamma(1.0, rate=1.0)),
+            [[1.0], [-1.0]],
+            "support of Poisson",
+        ),
+        (FamilyMixture(Exponential, 2), [[1.0], [-2.0], [3.0]], "row 1.*support of Exponential"),
         (LatentClasses(2, "bernoulli"), [[0.0], [2.0]], "bernoulli columns hold 0 or 1"),
         (LatentClasses(2, "poisson"), [[0.0], [-2.0]], "whole numbers from 0"),
         (LatentClasses(2, ["normal"]), COUNTS, "kind of all 2 columns"),
@@ -45,36 +53,52 @@ COUNTS = np.array([[0.0, 3.0], [1.0, 2.0], [9.0, 4.0], [8.0, 4.0], [10.0, 1.0]])
             [[1.0, 3.0]] * 2 + [[1.0, 4.0]],
             "column 0 of X is constant",
         ),
-        (MixtureOf(Normal, 2), [[1.0, 3.0], [1.0, 5.0], [1.0, 4.0]], "column 0 of X is constant"),
-        (MixtureOf(Uniform, 2), [[1.0], [1.0]], "fewer than the 2 components"),
+        (
+            FamilyMixture(Normal, 2),
+            [[1.0, 3.0], [1.0, 5.0], [1.0, 4.0]],
+            "column 0 of X is constant",
+        ),
+        (FamilyMixture(Uniform, 2), [[1.0], [1.0]], "fewer than the 2 components"),
         (
             LatentClasses(3, "poisson", method="ml"),
             [[1.0], [2.0], [2.0]],
             "hold 2 distinct ones, fewer than the 3",
         ),
-        (MixtureOf(Poisson, 2), [[4.0]], "n_samples=1"),
+        (FamilyMixture(Poisson, 2), [[4.0]], "n_samples=1"),
         (LatentClasses(2), [[np.nan, 1.0], [np.nan, 2.0]], "column 0 of X is missing in all rows"),
         (
-            MixtureOf(Poisson, 2),
+            FamilyMixture(Poisson, 2),
             [[np.nan, 1.0], [np.nan, 2.0]],
             "column 0 of X is missing in all rows",
         ),
-        (MixtureOf(MvNormal, 2), [[0.0, np.nan], [1.0, 2.0], [0.0, 3.0]], "row 0 misses column 1"),
+        (
+            FamilyMixture(MvNormal, 2),
+            [[0.0, np.nan], [1.0, 2.0], [0.0, 3.0]],
+            "row 0 misses column 1",
+        ),
         (
             LatentClasses(2, "table"),
             [[0.0, np.nan], [1.0, 1.0]],
             "row 0 misses column 1 of the table",
         ),
-        (MixtureOf(Poisson, 2, responsibilities_init=np.ones((4, 2))), COUNTS, r"shape \(5, 2\)"),
         (
-            MixtureOf(Poisson, 2, responsibilities_init=-np.ones((5, 2))),
+            FamilyMixture(Poisson, 2, responsibilities_init=np.ones((4, 2))),
+            COUNTS,
+            r"shape \(5, 2\)",
+        ),
+        (
+            FamilyMixture(Poisson, 2, responsibilities_init=-np.ones((5, 2))),
             COUNTS,
             "finite numbers >= 0",
         ),
-        (MixtureOf(Poisson, 2, responsibilities_init=np.zeros((5, 2))), COUNTS, "0 in a whole row"),
-        (MixtureOf(Poisson, 2, prior=Gamma(np.ones(3), rate=1.0)), COUNTS, "a batch of 2"),
         (
-            MixtureOf(Poisson, 2, prior=Gamma(1.0, rate=1.0) / Gamma(3.0, rate=1.0)),
+            FamilyMixture(Poisson, 2, responsibilities_init=np.zeros((5, 2))),
+            COUNTS,
+            "0 in a whole row",
+        ),
+        (FamilyMixture(Poisson, 2, prior=Gamma(np.ones(3), rate=1.0)), COUNTS, "a batch of 2"),
+        (
+            FamilyMixture(Poisson, 2, prior=Gamma(1.0, rate=1.0) / Gamma(3.0, rate=1.0)),
             COUNTS,
             "prior must be a proper distribution",
         ),
@@ -88,10 +112,10 @@ def test_what_cannot_be_learned_is_named(model, x, words):
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (MixtureOf(lambda rate: Poisson(rate), 2), "needs a prior"),
-        (MixtureOf(Poisson, 2, prior=Beta(1.0, 1.0)), "not conjugate to Poisson"),
+        (FamilyMixture(lambda rate: Poisson(rate), 2), "needs a prior"),
+        (FamilyMixture(Poisson, 2, prior=Beta(1.0, 1.0)), "not conjugate to Poisson"),
         (
-            MixtureOf(lambda width: Uniform(0.0, width), 2, prior=Pareto(1.0, 1.0)),
+            FamilyMixture(lambda width: Uniform(0.0, width), 2, prior=Pareto(1.0, 1.0)),
             "sums of the data alone",
         ),
         (LatentClasses(2, priors={"normal": Beta(1.0, 1.0)}), "must be a NormalInverseGamma"),
@@ -102,7 +126,7 @@ def test_what_does_not_go_together_is_named(model, words):
         model.fit(COUNTS)
 
 
-@pytest.mark.parametrize("model", [LatentClasses(2, "poisson"), MixtureOf(Poisson, 2)])
+@pytest.mark.parametrize("model", [LatentClasses(2, "poisson"), FamilyMixture(Poisson, 2)])
 def test_weights_must_be_frequencies(model):
     for weights, words in [
         (-np.ones(5), "[Nn]egative"),
@@ -129,12 +153,12 @@ def test_one_row_has_a_belief():
     model = LatentClasses(2, ["normal", "poisson"]).fit([[1.5, 3.0]])
     assert np.isfinite(model.log_evidence_.value)
     np.testing.assert_allclose(model.predict_proba([[1.5, 3.0]]).sum(), 1.0)
-    assert MixtureOf(Poisson, 3, prior=Gamma(1.0, rate=1.0)).fit([[4.0]]).converged_
+    assert FamilyMixture(Poisson, 3, prior=Gamma(1.0, rate=1.0)).fit([[4.0]]).converged_
 
 
 def test_fewer_distinct_rows_than_components_leave_some_empty():
     x = np.repeat([[0.0], [30.0]], 20, axis=0)
-    model = MixtureOf(Poisson, 4, prior=Gamma(1.0, rate=0.1), random_state=0).fit(x)
+    model = FamilyMixture(Poisson, 4, prior=Gamma(1.0, rate=0.1), random_state=0).fit(x)
     assert (model.weights_ > 0.1).sum() == 2
 
 
@@ -159,7 +183,7 @@ def test_constant_normal_columns_have_a_belief():
 def test_likelihood_stays_bounded_where_a_row_is_alone():
     """A component on one row has the spread of a millionth of the table, not of nothing."""
     x = np.append(np.random.default_rng(0).normal(size=50), 40.0)[:, None]
-    model = MixtureOf(Normal, 2, random_state=0).fit(x)
+    model = FamilyMixture(Normal, 2, random_state=0).fit(x)
     assert model.weights_[1] == pytest.approx(1 / 51, rel=1e-3)
     variance = model.model_.components.variance[1]
     assert variance == pytest.approx(1e-6 * ((x - 40.0) ** 2).mean(), rel=1e-3)
@@ -181,7 +205,7 @@ def test_another_fit_leaves_nothing_of_the_first():
     model.set_params(method="ml").fit(COUNTS)
     for name in ("log_evidence_", "posterior_", "symmetry_gain_"):
         assert not hasattr(model, name)
-    other = MixtureOf(Poisson, 2, random_state=0).fit(COUNTS)
+    other = FamilyMixture(Poisson, 2, random_state=0).fit(COUNTS)
     assert not hasattr(other.set_params(prior=Gamma(1.0, rate=0.1)).fit(COUNTS), "n_parameters_")
 
 

@@ -37,7 +37,7 @@ from posteriori.distributions import (
     Uniform,
     VonMises,
 )
-from posteriori.mixture import LatentClasses, MixtureOf, choose_components
+from posteriori.mixture import FamilyMixture, LatentClasses, choose_components
 
 RNG = np.random.default_rng(0)
 GROUP = RNG.random(60) < 0.4
@@ -126,7 +126,7 @@ def test_every_family_with_a_fit_has_a_row():
 @pytest.mark.parametrize("family", DATA, ids=lambda family: family.__name__)
 def test_one_component_is_the_fit_of_the_family(family):
     x = DATA[family]
-    model = MixtureOf(family, 1).fit(x)
+    model = FamilyMixture(family, 1).fit(x)
     best = family.fit(x).log_prob(x).sum()
     assert model.log_likelihood_ == pytest.approx(best, rel=1e-7)
     assert model.log_likelihood(x) == pytest.approx(best, rel=1e-7)
@@ -138,10 +138,10 @@ def test_two_components_climb_and_are_a_mixture(family):
     x = DATA[family]
     if family in (NegativeBinomial, StudentT):
         x = x[:30, :1]  # fits of several steps each
-    model = MixtureOf(family, 2, random_state=0, n_init=2, max_iter=60, tol=1e-3).fit(x)
+    model = FamilyMixture(family, 2, random_state=0, n_init=2, max_iter=60, tol=1e-3).fit(x)
     assert np.diff(model.trace_).min() >= -1e-10 * abs(model.trace_).max()
     assert model.weights_[0] >= model.weights_[1]
-    assert model.log_likelihood_ >= MixtureOf(family, 1).fit(x).log_likelihood_ - 0.01
+    assert model.log_likelihood_ >= FamilyMixture(family, 1).fit(x).log_likelihood_ - 0.01
     drawn, codes = model.sample(7, rng=0)
     assert drawn.shape == (7, x.shape[1])
     assert set(codes) <= {0, 1}
@@ -158,7 +158,7 @@ def test_two_components_climb_and_are_a_mixture(family):
 
 @pytest.mark.parametrize(("family", "prior", "x"), PAIRS)
 def test_one_belief_is_that_of_bayes_rule(family, prior, x):
-    model = MixtureOf(family, 1, prior=prior).fit(x)
+    model = FamilyMixture(family, 1, prior=prior).fit(x)
     result = bayes(prior, family, x)
     assert model.log_evidence_.value == pytest.approx(
         float(np.sum(result.log_evidence.value)), rel=1e-9
@@ -174,7 +174,7 @@ def test_one_belief_is_that_of_bayes_rule(family, prior, x):
 
 @pytest.mark.parametrize(("family", "prior", "x"), PAIRS[:-1])
 def test_two_beliefs_climb(family, prior, x):
-    model = MixtureOf(family, 2, prior=prior, random_state=0, n_init=2).fit(x)
+    model = FamilyMixture(family, 2, prior=prior, random_state=0, n_init=2).fit(x)
     assert np.diff(model.trace_).min() >= -1e-10 * abs(model.trace_).max()
     drawn, _ = model.sample(5, rng=0)
     assert drawn.shape == (5, x.shape[1])
@@ -185,11 +185,11 @@ def test_columns_of_one_family_are_latent_classes():
     counts = COUNTS.copy()
     counts[::7, 0] = np.nan
     prior, common = Gamma(1.0, rate=0.2), {"random_state": 0, "tol": 1e-10}
-    one = MixtureOf(Poisson, 2, prior=prior, **common).fit(counts)
+    one = FamilyMixture(Poisson, 2, prior=prior, **common).fit(counts)
     other = LatentClasses(2, "poisson", priors={"poisson": prior}, **common).fit(counts)
     assert one.log_evidence_.value == pytest.approx(other.log_evidence_.value, rel=1e-9)
     np.testing.assert_allclose(one.score_samples(counts), other.score_samples(counts), rtol=1e-6)
-    one = MixtureOf(Poisson, 2, **common).fit(counts)
+    one = FamilyMixture(Poisson, 2, **common).fit(counts)
     other = LatentClasses(2, "poisson", method="ml", **common).fit(counts)
     assert one.log_likelihood_ == pytest.approx(other.log_likelihood_, rel=1e-9)
     assert one.n_parameters_ == other.n_parameters_ == 5
@@ -210,18 +210,18 @@ class Triangle:
 
 
 def test_any_class_with_a_fit_will_do():
-    model = MixtureOf(Triangle, 2, random_state=0).fit(REAL)
+    model = FamilyMixture(Triangle, 2, random_state=0).fit(REAL)
     assert not hasattr(model, "model_")
     np.testing.assert_array_equal(model.predict(REAL), GROUP * 1)
     gappy = REAL.copy()
     gappy[::5, 1] = np.nan
-    assert (MixtureOf(Triangle, 2, random_state=0).fit_predict(gappy) == GROUP).mean() > 0.95
+    assert (FamilyMixture(Triangle, 2, random_state=0).fit_predict(gappy) == GROUP).mean() > 0.95
 
 
 def test_gaps_of_fitted_families_are_left_out():
     x = REAL.copy()
     x[::4, 1] = np.nan
-    model = MixtureOf(Laplace, 1).fit(x)
+    model = FamilyMixture(Laplace, 1).fit(x)
     seen = x[~np.isnan(x[:, 1]), 1]
     expected = Laplace.fit(x[:, 0]).log_prob(x[:, 0]).sum() + Laplace.fit(seen).log_prob(seen).sum()
     assert model.log_likelihood_ == pytest.approx(expected, rel=1e-7)
@@ -230,13 +230,13 @@ def test_gaps_of_fitted_families_are_left_out():
 @pytest.mark.parametrize("prior", [None, Gamma(1.0, 0.2)])
 def test_numbers_of_one_column_need_no_second_axis(prior):
     numbers, column = COUNTS[:, 0], COUNTS[:, :1]
-    told = MixtureOf(Poisson, 2, prior=prior, random_state=0).fit(column)
+    told = FamilyMixture(Poisson, 2, prior=prior, random_state=0).fit(column)
     for given in (numbers, numbers.tolist(), pd.Series(numbers, name="calls")):
-        model = MixtureOf(Poisson, 2, prior=prior, random_state=0).fit(given)
+        model = FamilyMixture(Poisson, 2, prior=prior, random_state=0).fit(given)
         np.testing.assert_array_equal(model.weights_, told.weights_)
         np.testing.assert_array_equal(model.score_samples(given), told.score_samples(column))
         np.testing.assert_array_equal(model.predict_proba(given), told.predict_proba(column))
-    choice = choose_components(MixtureOf(Poisson, prior=prior, random_state=0), numbers, [1, 2])
+    choice = choose_components(FamilyMixture(Poisson, prior=prior, random_state=0), numbers, [1, 2])
     assert choice.best == 2
     if prior is not None:
         sampled = told.sample_partitions(numbers, draws=40, rng=0)
@@ -249,6 +249,6 @@ def test_numbers_of_one_column_need_no_second_axis(prior):
 
 def test_one_row_of_several_columns_is_not_a_column():
     with pytest.raises(ValueError, match="Reshape your data"):
-        MixtureOf(Poisson, 2, random_state=0).fit(COUNTS).predict(COUNTS[:, 0])
+        FamilyMixture(Poisson, 2, random_state=0).fit(COUNTS).predict(COUNTS[:, 0])
     with pytest.raises(ValueError, match="Reshape your data"):
-        MixtureOf(MvNormal, 2).fit(REAL[:, 0])
+        FamilyMixture(MvNormal, 2).fit(REAL[:, 0])

@@ -10,7 +10,12 @@ from scipy.special import gammaln, logsumexp
 from posteriori import Gamma, Poisson
 from posteriori.inference.weighing.approximate_beliefs import WeighedDraws
 from posteriori.inference.weighing.parameter_intervals import intervals_by_draws
-from posteriori.mixture import BayesianGaussianMixture, GaussianMixture, LatentClasses, MixtureOf
+from posteriori.mixture import (
+    BayesianGaussianMixture,
+    FamilyMixture,
+    GaussianMixture,
+    LatentClasses,
+)
 
 COUNTS = np.array([0.0, 1.0, 2.0, 5.0, 7.0, 9.0])
 SHAPE, RATE, CONCENTRATION = 2.0, 0.5, 0.8
@@ -18,7 +23,7 @@ SHAPE, RATE, CONCENTRATION = 2.0, 0.5, 0.8
 
 def poisson_mixture(x=COUNTS, **options):
     prior = Gamma(SHAPE, rate=RATE)
-    model = MixtureOf(
+    model = FamilyMixture(
         Poisson, 2, prior=prior, weight_concentration_prior=CONCENTRATION, random_state=0
     )
     return model.fit(x[:, None], **options)

@@ -13,11 +13,11 @@ from posteriori.classification import GaussianDiscriminant
 from posteriori.datasets import load_old_faithful, make_mouse
 from posteriori.inference import count_partitions
 from posteriori.mixture import (
+    FamilyMixture,
     GaussianMixture,
     KMeans,
     KMedians,
     KMedoids,
-    MixtureOf,
     diagnose_clusters,
     quantize_colors,
 )
@@ -62,7 +62,7 @@ def test_hidden_components_are_summed_out():
 def test_every_half_step_of_k_means_lowers_its_objective_and_can_be_looked_at():
     x, _ = groups([40, 40, 40], [[0, 0], [4, 0], [0, 4]])
     start = x[:3]
-    model = KMeans(3, init=start, moves=False, tol=0, keep_path=True).fit(x)
+    model = KMeans(3, init=start, split_merge=False, tol=0, keep_path=True).fit(x)
     steps = [step for step in model.path_ if step.kind != "move"]
     centres, labels, slow = lloyd(x, start, 40)
     values = [step.inertia for step in steps]
@@ -77,11 +77,11 @@ def test_every_half_step_of_k_means_lowers_its_objective_and_can_be_looked_at():
 def test_restarts_keep_the_lowest_end():
     x, _ = groups([30] * 6, [[0, 0], [7, 0], [14, 0], [0, 9], [7, 9], [14, 9]])
     ends = [
-        KMeans(6, init="random", moves=False, random_state=seed).fit(x).inertia_
+        KMeans(6, init="random", split_merge=False, random_state=seed).fit(x).inertia_
         for seed in range(8)
     ]
     assert max(ends) > 1.2 * min(ends)  # local minima
-    best = KMeans(6, init="random", moves=False, n_init=20, random_state=0).fit(x)
+    best = KMeans(6, init="random", split_merge=False, n_init=20, random_state=0).fit(x)
     assert best.inertia_ <= min(ends) * (1 + 1e-6)
 
 
@@ -175,7 +175,7 @@ def test_bernoulli_mixtures_find_their_prototypes():
     prototypes = np.where(rng.random((3, 40)) < 0.5, 0.1, 0.9)
     labels = np.repeat([0, 1, 2], [80, 60, 40])
     x = (rng.random((180, 40)) < prototypes[labels]).astype(float)
-    model = MixtureOf(Bernoulli, 3, random_state=0).fit(x)
+    model = FamilyMixture(Bernoulli, 3, random_state=0).fit(x)
     assert np.all(np.diff(model.trace_) >= -1e-10 * np.abs(model.trace_[:-1]))
     assert adjusted_rand_score(labels, model.predict(x)) > 0.97
     np.testing.assert_allclose(model.weights_, [80 / 180, 60 / 180, 40 / 180], atol=0.01)
@@ -189,10 +189,10 @@ def test_bernoulli_mixtures_find_their_prototypes():
 def test_one_component_has_the_means_and_many_columns_do_not_underflow():
     rng = np.random.default_rng(1)
     x = (rng.random((50, 3)) < [0.2, 0.5, 0.7]).astype(float)
-    one = MixtureOf(Bernoulli, 1).fit(x)
+    one = FamilyMixture(Bernoulli, 1).fit(x)
     np.testing.assert_allclose(np.ravel(one.model_.components.mean), x.mean(axis=0), atol=1e-6)
     wide = (rng.random((30, 3000)) < 0.5).astype(float)
-    model = MixtureOf(Bernoulli, 2, random_state=0).fit(wide)
+    model = FamilyMixture(Bernoulli, 2, random_state=0).fit(wide)
     assert model.log_likelihood(wide) < -1000  # e to this is 0
     np.testing.assert_allclose(model.predict_proba(wide).sum(axis=1), 1.0)
 

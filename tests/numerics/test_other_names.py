@@ -37,7 +37,7 @@ def test_words_of_the_field_are_known():
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ("kalman_filter", "sequence.LinearSystem"),
+        ("kalman_filter", "sequence.LinearGaussianSystem"),
         ("XGBRegressor", "ensemble.GradientBoosting"),
         ("LGBMClassifier", "ensemble.GradientBoosting"),
         ("LassoCV", "regression.RelevanceVectorRegressor"),

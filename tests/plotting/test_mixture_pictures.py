@@ -8,8 +8,8 @@ from posteriori import plot
 from posteriori.distributions import Gamma, Mixture, MvNormal, Normal, NormalWishart, Poisson
 from posteriori.mixture import (
     BayesianGaussianMixture,
+    FamilyMixture,
     GaussianMixture,
-    MixtureOf,
     choose_components,
 )
 from posteriori.plotting.parts.style import COLORS
@@ -51,7 +51,7 @@ def test_a_fit_of_one_column_is_drawn_over_its_rows(ax):
 def test_counts_are_drawn_where_they_may_be(ax):
     rng = np.random.default_rng(1)
     counts = np.concatenate([rng.poisson(2.0, 60), rng.poisson(12.0, 40)])[:, None]
-    model = MixtureOf(Poisson, 2, prior=Gamma(1.0, 0.2), random_state=0).fit(counts)
+    model = FamilyMixture(Poisson, 2, prior=Gamma(1.0, 0.2), random_state=0).fit(counts)
     plot(model, X=counts, ax=ax)
     (mass,) = lines(ax, "mixture")
     x, p = np.asarray(mass.get_xydata()).T
@@ -98,7 +98,7 @@ def test_a_row_between_two_components_has_both_colours(ax):
 
 def test_independent_columns_have_upright_ellipses(ax):
     x = two_groups()
-    model = MixtureOf(Normal, 2, random_state=0).fit(x)
+    model = FamilyMixture(Normal, 2, random_state=0).fit(x)
     plot(model, X=x, ax=ax)
     first = np.asarray(ax.lines[0].get_xydata())
     half = 0.5 * np.ptp(first, axis=0)

@@ -347,7 +347,9 @@ def test_evidence_of_four_states_agrees_between_seeds():
 def test_many_states_add_their_orders_and_say_so():
     """Where turns are not exact, orders of more than six states are added at once."""
     X = np.array([[0], [1]] * 20)
-    m = HiddenMarkovModel(7, "categorical", durations="table", longest=3, random_state=0).fit(X)
+    m = HiddenMarkovModel(7, "categorical", durations="table", max_duration=3, random_state=0).fit(
+        X
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # few draws
         with pytest.warns(UserWarning, match="less what beliefs do not tell apart"):

@@ -163,7 +163,7 @@ def kaplan_meier(whole, cut, longest):
 def test_runs_of_known_states_are_counted_as_in_survival_analysis():
     paths = [[0, 0, 0, 1, 1, 0], [1, 1, 1, 1, 0, 0], [0, 0, 1, 0, 0, 1], [1, 1, 0, 0, 0, 1]]
     x = np.random.default_rng(0).normal(3.0 * np.concatenate(paths))[:, None]
-    m = HiddenMarkovModel(2, "normal", "em", durations="table", longest=6, tol=1e-12)
+    m = HiddenMarkovModel(2, "normal", "em", durations="table", max_duration=6, tol=1e-12)
     fit_quietly(m, x, lengths=[6] * 4, states=np.concatenate(paths))
     np.testing.assert_allclose(m.model_.transition, [[0, 1], [1, 0]])
     whole = {0: [3, 2, 2, 3], 1: [2, 4, 1, 2]}
@@ -197,7 +197,7 @@ def exact_run_evidence(x, n_symbols, longest, alpha):
 def test_the_evidence_of_runs_against_all_segmentations():
     x = np.array([0, 0, 1, 1, 1, 0, 2])
     m = HiddenMarkovModel(
-        2, "categorical", durations="table", longest=4, random_state=0, tol=1e-10
+        2, "categorical", durations="table", max_duration=4, random_state=0, tol=1e-10
     ).fit(x[:, None])
     exact = exact_run_evidence(x, 3, 4, np.full((2, 4), 0.5))
     assert float(m.log_evidence_) < exact
@@ -214,7 +214,7 @@ def test_parametric_runs_end_where_the_likelihood_is_stationary(family):
     z = np.repeat([0, 1] * 12, lengths)
     x = rng.normal(4.0 * z)[:, None]
     m = HiddenMarkovModel(
-        2, "normal", "em", durations=family, longest=25, n_init=1, random_state=0, tol=1e-9
+        2, "normal", "em", durations=family, max_duration=25, n_init=1, random_state=0, tol=1e-9
     ).fit(x)
     mean = m.model_.durations @ np.arange(1, 26)
     order = np.argsort(m.model_.emission.mean)
@@ -243,7 +243,7 @@ def fitted_rate(p):
 def test_no_step_over_runs_lowers_the_objective():
     for method in ("em", "map", "variational", "viterbi"):
         m = HiddenMarkovModel(
-            2, "normal", method, durations="table", longest=15, n_init=1, random_state=0
+            2, "normal", method, durations="table", max_duration=15, n_init=1, random_state=0
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from posteriori.sequence import HiddenMarkovModel, LinearDynamicalSystem
+from posteriori.sequence import HiddenMarkovModel, LinearGaussianModel
 from tests.scikit_learn_checks import every_check
 
 ESTIMATORS = [
@@ -170,7 +170,7 @@ def test_rows_of_different_lengths_are_refused_with_the_remedy():
         HiddenMarkovModel(2, "categorical").fit([[0, 1, 1], [0, 1]])
 
 
-@pytest.mark.parametrize("estimator", [HiddenMarkovModel(2), LinearDynamicalSystem(2)])
+@pytest.mark.parametrize("estimator", [HiddenMarkovModel(2), LinearGaussianModel(2)])
 def test_sparse_rows_are_refused_in_our_words(estimator):
     with pytest.raises(TypeError, match=r"sparse data are not supported: give X\.toarray\(\)"):
         estimator.fit(csr_array(np.eye(6)))

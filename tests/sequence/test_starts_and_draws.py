@@ -47,7 +47,7 @@ def test_runs_begin_where_they_are_told(method):
 
 def test_a_plain_chain_begins_with_geometric_runs():
     m = HiddenMarkovModel(
-        2, "normal", "em", durations="table", longest=60, start=PLAIN, max_iter=1, tol=0
+        2, "normal", "em", durations="table", max_duration=60, start=PLAIN, max_iter=1, tol=0
     )
     assert fit(m, X).trace_[0] == pytest.approx(float(PLAIN.log_prob(X)), rel=1e-6)
 
@@ -78,7 +78,7 @@ def test_starts_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="start has durations"):
         HiddenMarkovModel(2, start=RUNS).fit(X)
     with pytest.raises(ValueError, match="runs of at most 9 rows, the model of 5"):
-        HiddenMarkovModel(2, start=RUNS, durations="table", longest=5).fit(X)
+        HiddenMarkovModel(2, start=RUNS, durations="table", max_duration=5).fit(X)
     stuck = HiddenMarkovChain([0.5, 0.5], [[1.0, 0.0], [0.5, 0.5]], EMISSION)
     with pytest.raises(ValueError, match="state 0 of start is never left"):
         HiddenMarkovModel(2, start=stuck, durations="table").fit(X)

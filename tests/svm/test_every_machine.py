@@ -10,7 +10,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 from posteriori.kernels import RBF, Function, Linear, Matern
 from posteriori.numerics.warnings import ConvergenceWarning
 from posteriori.svm import (
-    LinearSupportVector,
+    LinearSupportVectorClassifier,
     OneClassSupportVector,
     SupportVectorClassifier,
     SupportVectorRegressor,
@@ -29,18 +29,18 @@ def expected_failures(estimator):
 @every_check(
     [
         SupportVectorClassifier(tol=1e-10),
-        SupportVectorClassifier(several="one-vs-rest", tol=1e-10),
+        SupportVectorClassifier(multiclass="one-vs-rest", tol=1e-10),
         SupportVectorRegressor(tol=1e-10),
         SupportVectorRegressor(nu=0.5, tol=1e-10),
         OneClassSupportVector(tol=1e-10),
-        LinearSupportVector(tol=1e-10, max_iter=100_000, random_state=0),
-        LinearSupportVector(
+        LinearSupportVectorClassifier(tol=1e-10, max_iter=100_000, random_state=0),
+        LinearSupportVectorClassifier(
             loss="squared hinge", intercept="penalised", tol=1e-10, max_iter=100_000, random_state=0
         ),
     ],
     expected_failures,
 )
-@pytest.mark.filterwarnings("ignore:LinearSupportVector did not reach")
+@pytest.mark.filterwarnings("ignore:LinearSupportVectorClassifier did not reach")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -98,7 +98,7 @@ def test_curves_are_those_of_libsvm(ours, peer):
 def test_a_penalised_intercept_is_that_of_liblinear(loss):
     x, latent = some_rows()
     y = latent > 1
-    model = LinearSupportVector(
+    model = LinearSupportVectorClassifier(
         loss=loss, intercept="penalised", tol=1e-9, max_iter=50_000, random_state=0
     ).fit(x, y)
     peer = LinearSVC(loss=loss.replace(" ", "_"), dual=True, tol=1e-9, max_iter=500_000, random_state=0).fit(x, y)  # fmt: skip
@@ -110,7 +110,7 @@ def test_a_penalised_intercept_is_that_of_liblinear(loss):
 def test_a_free_intercept_is_that_of_the_machine_with_a_linear_kernel():
     x, latent = some_rows()
     y = latent > 1
-    model = LinearSupportVector(tol=1e-9, max_iter=50_000, random_state=0).fit(x, y)
+    model = LinearSupportVectorClassifier(tol=1e-9, max_iter=50_000, random_state=0).fit(x, y)
     kernel = SupportVectorClassifier(Linear(), tol=1e-9).fit(x, y)
     np.testing.assert_allclose(model.coef_, kernel.coef_, atol=1e-5)
     np.testing.assert_allclose(model.primal_objective_, kernel.primal_objective_, rtol=1e-6)
@@ -120,8 +120,10 @@ def test_sparse_rows_are_dense_rows():
     x, latent = some_rows()
     x[np.abs(x) < 0.5] = 0.0
     y = np.digitize(latent, [0.5, 1.5])
-    dense = LinearSupportVector(tol=1e-9, max_iter=50_000, random_state=0).fit(x, y)
-    sparse = LinearSupportVector(tol=1e-9, max_iter=50_000, random_state=0).fit(csr_array(x), y)
+    dense = LinearSupportVectorClassifier(tol=1e-9, max_iter=50_000, random_state=0).fit(x, y)
+    sparse = LinearSupportVectorClassifier(tol=1e-9, max_iter=50_000, random_state=0).fit(
+        csr_array(x), y
+    )
     np.testing.assert_allclose(dense.coef_, sparse.coef_, atol=1e-9)
     np.testing.assert_array_equal(dense.predict(x), sparse.predict(csr_array(x)))
 
@@ -134,7 +136,7 @@ def test_sparse_rows_are_dense_rows():
         SupportVectorRegressor(tol=1e-9),
         SupportVectorRegressor(nu=0.5, tol=1e-9),
         OneClassSupportVector(tol=1e-9),
-        LinearSupportVector(tol=1e-9, max_iter=50_000, random_state=0),
+        LinearSupportVectorClassifier(tol=1e-9, max_iter=50_000, random_state=0),
     ],
     ids=repr,
 )
@@ -148,17 +150,17 @@ def test_weights_are_repeated_rows(model):
     np.testing.assert_allclose(weighted, repeated, atol=1e-5)
 
 
-@pytest.mark.parametrize("several", ["one-vs-one", "one-vs-rest"])
-def test_several_classes_of_any_kind(several):
+@pytest.mark.parametrize("multiclass", ["one-vs-one", "one-vs-rest"])
+def test_several_classes_of_any_kind(multiclass):
     x, latent = some_rows()
     names = np.array(["ash", "beech", "cedar"])
     y = names[np.digitize(latent, [0.5, 1.5])]
     table = pd.DataFrame(x, columns=["a", "b", "c"])
-    model = SupportVectorClassifier(several=several, tol=1e-8).fit(table, pd.Series(y))
+    model = SupportVectorClassifier(multiclass=multiclass, tol=1e-8).fit(table, pd.Series(y))
     assert model.decision_function(table).shape == (150, 3)
     assert len(model.machines_) == 3
     assert list(model.feature_names_in_) == ["a", "b", "c"]
-    if several == "one-vs-one":
+    if multiclass == "one-vs-one":
         peer = SVC(tol=1e-8).fit(x, y)
         expected = peer.decision_function(x)
         np.testing.assert_allclose(model.decision_function(table), expected, atol=1e-6)
@@ -190,7 +192,7 @@ def test_a_given_gram_matrix_is_the_kernel():
         SupportVectorClassifier(Linear(), tol=1e-8),
         SupportVectorClassifier(Linear(), nu=0.6, tol=1e-8),
         SupportVectorRegressor(Linear(), epsilon=0.2, tol=1e-8),
-        LinearSupportVector(tol=1e-8, max_iter=100_000, random_state=0),
+        LinearSupportVectorClassifier(tol=1e-8, max_iter=100_000, random_state=0),
     ],
     ids=repr,
 )
@@ -231,7 +233,7 @@ def test_a_certificate_of_lines_is_that_of_the_rows_as_they_are(C):
         (SupportVectorRegressor(C=np.inf), "C must be a positive number, got inf"),
         (SupportVectorRegressor(epsilon=-0.1), "epsilon must be a finite number >= 0, got -0.1"),
         (OneClassSupportVector(nu=1.5), r"nu must be in \(0, 1\], got 1.5"),
-        (LinearSupportVector(loss="logistic"), "loss must be 'hinge' or 'squared hinge'"),
+        (LinearSupportVectorClassifier(loss="logistic"), "loss must be 'hinge' or 'squared hinge'"),
     ],
     ids=lambda case: repr(case),
 )
@@ -242,7 +244,7 @@ def test_parameters_that_cannot_be(model, message):
 
 
 def test_one_class_is_refused():
-    for model in (SupportVectorClassifier(), LinearSupportVector()):
+    for model in (SupportVectorClassifier(), LinearSupportVectorClassifier()):
         with pytest.raises(ValueError, match="at least two classes, got one class: 1"):
             model.fit([[0.0], [1.0]], [1, 1])
 
@@ -278,9 +280,9 @@ def test_a_function_that_is_no_kernel_is_refused():
 def test_passes_that_do_not_suffice_warn():
     x, latent = some_rows()
     with pytest.warns(ConvergenceWarning, match="did not reach tol=1e-12 in 2 passes"):
-        LinearSupportVector(tol=1e-12, max_iter=2, random_state=0, intercept="penalised").fit(
-            x, latent > 1
-        )
+        LinearSupportVectorClassifier(
+            tol=1e-12, max_iter=2, random_state=0, intercept="penalised"
+        ).fit(x, latent > 1)
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
@@ -288,4 +290,4 @@ def test_rows_whose_squares_overflow_are_refused(form):
     x = np.random.default_rng(0).normal(size=(30, 3))
     x[3, 1] = 1e160
     with pytest.raises(ValueError, match=r"X must lie within ±1e\+150, got 1e\+160"):
-        LinearSupportVector().fit(form(x), np.arange(30) % 2)
+        LinearSupportVectorClassifier().fit(form(x), np.arange(30) % 2)

@@ -5,5 +5,5 @@ from posteriori.graphs.independence_claims import (
 )
 from posteriori.graphs.junction_tree import JunctionTree as JunctionTree
 from posteriori.graphs.node_sets import NodeSet as NodeSet
-from posteriori.graphs.paths import Path as Path, Separation as Separation
+from posteriori.graphs.paths import GraphPath as GraphPath, Separation as Separation
 from posteriori.graphs.undirected_graph import UndirectedGraph as UndirectedGraph

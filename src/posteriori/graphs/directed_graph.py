@@ -13,7 +13,7 @@ from posteriori.graphs.adjacency import Adjacency, link_nodes
 from posteriori.graphs.graph_value import GraphValue
 from posteriori.graphs.node_sets import Node, Nodes, NodeSet
 from posteriori.graphs.oracles import Oracle, as_oracle, minimal_parents
-from posteriori.graphs.paths import Path, Separation, describe_path, shortest_paths
+from posteriori.graphs.paths import GraphPath, Separation, describe_path, shortest_paths
 from posteriori.graphs.plates import Plates, expand_edges
 from posteriori.graphs.searches import find_open_walk, find_openers, order_nodes, search, spread
 from posteriori.graphs.undirected_graph import UndirectedGraph
@@ -216,7 +216,7 @@ class DirectedGraph(GraphValue):
 
     def paths(
         self, a: Nodes, b: Nodes, given: Nodes = (), limit: int | None = 50
-    ) -> Iterator[Path]:
+    ) -> Iterator[GraphPath]:
         """Return the paths between two sets of nodes one by one, the shortest first.
 
         Parameters
@@ -240,7 +240,7 @@ class DirectedGraph(GraphValue):
         found = shortest_paths(self.skeleton()._links, first, second)
         return (self._describe(path, opener) for path in islice(found, limit))
 
-    def _describe(self, path: tuple[int, ...], opener: IntArray) -> Path:
+    def _describe(self, path: tuple[int, ...], opener: IntArray) -> GraphPath:
         forward = [b in self._children.of(a) for a, b in pairwise(path)]
         return describe_path(self.nodes, path, forward, opener)
 

@@ -15,7 +15,7 @@ from posteriori.graphs.adjacency import Adjacency
 from posteriori.graphs.node_sets import Node, NodeSet
 from posteriori.numerics.types import IntArray
 
-__all__ = ["Path", "Separation", "describe_path", "shortest_paths"]
+__all__ = ["GraphPath", "Separation", "describe_path", "shortest_paths"]
 
 _ARROWS = {True: "→", False: "←"}
 _ROLES = {
@@ -27,7 +27,7 @@ _ROLES = {
 
 
 @dataclass(frozen=True, repr=False)
-class Path:
+class GraphPath:
     """A path between two nodes of a directed graph, along and against its arrows.
 
     Attributes
@@ -76,14 +76,14 @@ class Separation:
     Attributes
     ----------
     a, b, given : NodeSet
-    path : Path or None
+    path : GraphPath or None
         A shortest open path; None where there is none.
     """
 
     a: NodeSet
     b: NodeSet
     given: NodeSet
-    path: Path | None
+    path: GraphPath | None
 
     @property
     def separated(self) -> bool:
@@ -102,7 +102,7 @@ class Separation:
 
 def describe_path(
     names: Sequence[Node], path: Sequence[int], forward: Sequence[bool], opener: IntArray
-) -> Path:
+) -> GraphPath:
     """Return a path of numbered nodes with the role of each inner one.
 
     Parameters
@@ -126,7 +126,7 @@ def describe_path(
             blocked_by.append(names[node])
         roles.append(role)
         reasons.append(why)
-    return Path(
+    return GraphPath(
         tuple(names[i] for i in path),
         tuple(_ARROWS[bool(f)] for f in forward),
         tuple(roles),

@@ -12,11 +12,11 @@ from posteriori.mixture.color_palette import (
     quantize_colors as quantize_colors,
 )
 from posteriori.mixture.experts.mixture_of_experts import MixtureOfExperts as MixtureOfExperts
+from posteriori.mixture.family_mixture import FamilyMixture as FamilyMixture
 from posteriori.mixture.joining import JoinPath as JoinPath, join_components as join_components
 from posteriori.mixture.latent_classes import LatentClasses as LatentClasses
 from posteriori.mixture.means_and_medians import KMeans as KMeans, KMedians as KMedians
 from posteriori.mixture.medoid_clusters import KMedoids as KMedoids
-from posteriori.mixture.mixture_of import MixtureOf as MixtureOf
 from posteriori.mixture.normal.bayesian_gaussian_mixture import (
     BayesianGaussianMixture as BayesianGaussianMixture,
     MixturePosterior as MixturePosterior,

@@ -61,7 +61,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
     weight_concentration_prior : float, optional
         Of the symmetric Dirichlet prior of the shares of classes; 1/K by default, which leaves classes
         empty that are not needed.
-    moves : bool
+    split_merge : bool
         Whether classes are merged and split where the ascent from the best start has ended, and kept where that
         leads higher. Most likely ones are not led to where one has shrunk to a few equal rows.
     n_init : int
@@ -129,7 +129,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         method: str = "bayes",
         priors: Mapping[str, Any] | None = None,
         weight_concentration_prior: float | None = None,
-        moves: bool = True,
+        split_merge: bool = True,
         n_init: int = 10,
         max_iter: int = 1000,
         tol: float = 1e-6,
@@ -143,7 +143,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
         self.method = method
         self.priors = priors
         self.weight_concentration_prior = weight_concentration_prior
-        self.moves = moves
+        self.split_merge = split_merge
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol

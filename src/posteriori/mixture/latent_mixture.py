@@ -70,7 +70,7 @@ class LatentMixture(DrawsItsPosterior, MixtureEstimator):
     """A mixture, given how its components are learned and what their densities are."""
 
     n_components: int
-    moves: bool
+    split_merge: bool
     n_init: int
     max_iter: int
     tol: float
@@ -156,7 +156,7 @@ class LatentMixture(DrawsItsPosterior, MixtureEstimator):
         return Search(
             int(self.n_components),
             int(self.n_init),
-            bool(self.moves),
+            bool(self.split_merge),
             self._weight_law,
             shares,
             as_generator(self.random_state),

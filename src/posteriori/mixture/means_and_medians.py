@@ -137,7 +137,7 @@ class KMeans(_Centers):
     tol : float
         A descent ends where all centres together move by less than this, squared, in units of the
         columns' mean variance; 0: where no row changes its cluster.
-    moves : bool
+    split_merge : bool
         Whether centres are taken from where they are needed least to clusters that are better divided,
         as long as that lowers J.
     keep_path : bool
@@ -177,7 +177,7 @@ class KMeans(_Centers):
 
     _constraints = {
         **CONSTRAINTS,
-        "moves": _BOOLEAN,
+        "split_merge": _BOOLEAN,
         "keep_path": _BOOLEAN,
         "learning_rate": or_none(
             Constraint("be a positive number up to 0.5 or None", 0.0, 0.5, open=True)
@@ -195,7 +195,7 @@ class KMeans(_Centers):
         n_init: int = 1,
         max_iter: int = 300,
         tol: float = 1e-4,
-        moves: bool = True,
+        split_merge: bool = True,
         keep_path: bool = False,
         learning_rate: float | None = None,
         random_state: Any = None,
@@ -205,7 +205,7 @@ class KMeans(_Centers):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
-        self.moves = moves
+        self.split_merge = split_merge
         self.keep_path = keep_path
         self.learning_rate = learning_rate
         self.random_state = random_state
@@ -223,7 +223,7 @@ class KMeans(_Centers):
             Frequencies: 2 equals a repeated row, 0 leaves it out.
         """
         found = self._learn(
-            X, sample_weight, moves=bool(self.moves), keep_path=bool(self.keep_path)
+            X, sample_weight, split_merge=bool(self.split_merge), keep_path=bool(self.keep_path)
         )
         if self.keep_path:
             self.path_ = found.path
@@ -309,5 +309,5 @@ class KMedians(_Centers):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the clusters; parameters as of :meth:`KMeans.fit`."""
-        self._learn(X, sample_weight, moves=False)
+        self._learn(X, sample_weight, split_merge=False)
         return self

@@ -4,9 +4,6 @@ from posteriori.inference.weighing.reliability import (
 )
 from posteriori.modeling.contract.engine import (
     Block as Block,
-    Fit as Fit,
-    Group as Group,
-    Kind as Kind,
     Result as Result,
 )
 from posteriori.modeling.language.chain import (
@@ -28,7 +25,6 @@ from posteriori.modeling.posterior.storage import (
     load_posterior as load_posterior,
 )
 from posteriori.modeling.variational.densities.densities import (
-    Law as Law,
     register_law as register_law,
 )
 from posteriori.modeling.views.free_energy import (

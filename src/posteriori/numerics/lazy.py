@@ -120,7 +120,7 @@ def names_here(word: str) -> tuple[str, ...]:
     Examples
     --------
     >>> names_here("kalman_filter")
-    ('posteriori.sequence.LinearSystem', 'posteriori.inference.filter_chain')
+    ('posteriori.sequence.LinearGaussianSystem', 'posteriori.inference.filter_chain')
     >>> names_here("XGBRegressor")
     ('posteriori.ensemble.GradientBoostingClassifier', 'posteriori.ensemble.GradientBoostingRegressor')
     """

@@ -32,8 +32,10 @@ from posteriori.sequence.series.autoregressive_series import (
 )
 from posteriori.sequence.series.count_series import CountSeries as CountSeries
 from posteriori.sequence.series.structural_series import StructuralSeries as StructuralSeries
-from posteriori.sequence.systems.linear_dynamical_system import (
-    LinearDynamicalSystem as LinearDynamicalSystem,
+from posteriori.sequence.systems.linear_gaussian_model import (
+    LinearGaussianModel as LinearGaussianModel,
 )
-from posteriori.sequence.systems.linear_system import LinearSystem as LinearSystem
+from posteriori.sequence.systems.linear_gaussian_system import (
+    LinearGaussianSystem as LinearGaussianSystem,
+)
 from posteriori.sequence.systems.nonlinear_system import NonlinearSystem as NonlinearSystem

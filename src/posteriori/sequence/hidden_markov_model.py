@@ -94,10 +94,10 @@ class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, 
         ``NormalInverseWishart``, which of spherical covariances is taken given that they are spherical; of "categorical" a ``Dirichlet``; of "poisson" a ``Gamma``. With several
         families a mapping from family to prior. By default proper, on the scale of the data.
     durations : {"geometric", "table", "poisson", "negative-binomial"}
-        Laws of the lengths of runs: of a plain chain; a table of lengths 1, …, ``longest`` for each state;
+        Laws of the lengths of runs: of a plain chain; a table of lengths 1, …, ``max_duration`` for each state;
         one more than a Poisson or negative binomial number (by "em" or "viterbi"). All but "geometric" have
         moves to other states only; the end of a sequence cuts its last run.
-    longest : int, optional
+    max_duration : int, optional
         Rows of the longest run; by default of the longest sequence, at most 100.
     lags : int
         Earlier rows that rows regress on, of "normal" and "mvnormal" emissions; the first so many rows of a
@@ -173,7 +173,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, 
         "mixture_components": WHOLE,
         "self_concentration": NOT_NEGATIVE,
         "durations": one_of("geometric", "table", "poisson", "negative-binomial", mark='"'),
-        "longest": or_none(WHOLE),
+        "max_duration": or_none(WHOLE),
         "lags": WHOLE._replace(words="be a whole number >= 0", least=0.0),
         "inputs_to": one_of("emissions", "transitions", "both", mark='"'),
         "decoding": one_of("viterbi", "marginal", mark='"'),
@@ -196,7 +196,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, 
         self_concentration: float = 0.0,
         emission_prior: Any = None,
         durations: str = "geometric",
-        longest: int | None = None,
+        max_duration: int | None = None,
         lags: int = 0,
         inputs_to: str = "emissions",
         decoding: str = "viterbi",
@@ -219,7 +219,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, 
         self.self_concentration = self_concentration
         self.emission_prior = emission_prior
         self.durations = durations
-        self.longest = longest
+        self.max_duration = max_duration
         self.lags = lags
         self.inputs_to = inputs_to
         self.decoding = decoding

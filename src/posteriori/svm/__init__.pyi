@@ -1,4 +1,6 @@
-from posteriori.svm.linear_support import LinearSupportVector as LinearSupportVector
+from posteriori.svm.linear_support import (
+    LinearSupportVectorClassifier as LinearSupportVectorClassifier,
+)
 from posteriori.svm.one_class import OneClassSupportVector as OneClassSupportVector
 from posteriori.svm.support_classifier import (
     SupportVectorClassifier as SupportVectorClassifier,

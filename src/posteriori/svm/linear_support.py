@@ -27,10 +27,10 @@ from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_squares
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["LinearSupportVector"]
+__all__ = ["LinearSupportVectorClassifier"]
 
 
-class LinearSupportVector(ClassifierMixin, BaseEstimator):
+class LinearSupportVectorClassifier(ClassifierMixin, BaseEstimator):
     """Linear support vector machine for classes, by descent along the dual's coordinates.
 
     Parameters
@@ -63,7 +63,9 @@ class LinearSupportVector(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> machine = LinearSupportVector(tol=1e-8, random_state=0).fit([[-1.0], [1.0]], ["no", "yes"])
+    >>> machine = LinearSupportVectorClassifier(tol=1e-8, random_state=0).fit(
+    ...     [[-1.0], [1.0]], ["no", "yes"]
+    ... )
     >>> machine.coef_.round(6), bool(abs(machine.intercept_[0]) < 1e-6)
     (array([[1.]]), True)
     """
@@ -136,7 +138,7 @@ class LinearSupportVector(ClassifierMixin, BaseEstimator):
             self._describe(machines[0], x, sides[0], self.C * weight)
         if not all(machine.converged for machine in machines):
             warnings.warn(
-                f"LinearSupportVector did not reach tol={self.tol:g} in {self.n_iter_} passes; scale the "
+                f"LinearSupportVectorClassifier did not reach tol={self.tol:g} in {self.n_iter_} passes; scale the "
                 "columns alike, lower C, raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=2,

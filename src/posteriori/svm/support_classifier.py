@@ -48,7 +48,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportMachine):
     nu : float, optional
         In (0, 1], in place of C: a bound on the share of rows with slack from above, and on that of support
         vectors from below.
-    several : {"one-vs-one", "one-vs-rest"}
+    multiclass : {"one-vs-one", "one-vs-rest"}
         How more than two classes are divided.
     tol : float
         Gap of the optimality conditions at which to stop.
@@ -100,7 +100,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportMachine):
     _constraints = {
         "C": ABOVE_ZERO,
         "nu": or_none(Constraint("be in (0, 1]", 0.0, 1.0, open=True)),
-        "several": one_of("one-vs-one", "one-vs-rest"),
+        "multiclass": one_of("one-vs-one", "one-vs-rest"),
         "tol": POSITIVE,
         "cache_size": POSITIVE,
     }
@@ -110,14 +110,14 @@ class SupportVectorClassifier(ClassifierMixin, SupportMachine):
         kernel: Any = None,
         C: float = 1.0,
         nu: float | None = None,
-        several: str = "one-vs-one",
+        multiclass: str = "one-vs-one",
         tol: float = 1e-3,
         cache_size: float = 200,
     ) -> None:
         self.kernel = kernel
         self.C = C
         self.nu = nu
-        self.several = several
+        self.multiclass = multiclass
         self.tol = tol
         self.cache_size = cache_size
 
@@ -135,7 +135,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportMachine):
         rows = check_labelled_rows(self, X, y, sample_weight)
         self._choose_kernel(rows.x, rows.frequency)
         self.classes_ = rows.classes
-        problems = _problems(rows, self.several)
+        problems = _problems(rows, self.multiclass)
         x, center = self._about_center(rows.x)
         machines = [self._divide(x, rows.frequency, *problem) for problem in problems]
         signed = np.zeros((len(rows.x), len(problems)))
@@ -160,7 +160,7 @@ class SupportVectorClassifier(ClassifierMixin, SupportMachine):
         scores = self._scores(X)
         if len(self.classes_) == 2:
             return scores[:, 0]
-        if self.several == "one-vs-rest":
+        if self.multiclass == "one-vs-rest":
             return scores
         # each machine's positive side is the second class of its pair
         return _ovr_decision_function(scores > 0, scores, len(self.classes_))
@@ -197,12 +197,12 @@ class SupportVectorClassifier(ClassifierMixin, SupportMachine):
         self.certificate_ = machine.certificate
 
 
-def _problems(rows: LabelledRows, several: str) -> list[tuple[Any, Array]]:
+def _problems(rows: LabelledRows, multiclass: str) -> list[tuple[Any, Array]]:
     """Return which rows each machine sees, and on which side they are."""
     codes, count = rows.codes, len(rows.classes)
     if count == 2:
         return [(np.arange(len(codes)), np.where(codes == 1, 1.0, -1.0))]
-    if several == "one-vs-rest":
+    if multiclass == "one-vs-rest":
         return [(np.arange(len(codes)), np.where(codes == k, 1.0, -1.0)) for k in range(count)]
     pairs = []
     for first, second in combinations(range(count), 2):

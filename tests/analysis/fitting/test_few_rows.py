@@ -63,7 +63,7 @@ def test_lines_and_bends_are_told_apart_also_where_a_column_never_changes(name):
     (candidate,) = candidates_for("regression", [name])
     pipeline = make_pipeline(candidate, kinds).fit(table, y)
     names = pipeline[0].get_feature_names_out()
-    apart = pipeline[-1].apart
+    apart = pipeline[-1].own_scale
     assert list(names[: apart[0]]) == ["a", "b", "c"]
     assert names[apart[-1] + 1 :].tolist() == ["flag"]
     new = pipeline[0].transform(table.assign(b=9.0))  # of which nothing was learned

@@ -35,7 +35,7 @@ def test_moves_find_a_hundred_clusters_from_any_start():
     rows = make_rows(x)
     truth = slow.lloyd(x, np.ones(4000), slow.means(x, np.ones(4000), np.repeat(np.arange(100), 40), 100), 50)  # fmt: skip
     best = slow.cost(x, np.ones(4000), *truth)
-    plain = [find_clusters(rows, 100, rng_of(s), moves=False).inertia for s in range(4)]
+    plain = [find_clusters(rows, 100, rng_of(s), split_merge=False).inertia for s in range(4)]
     moved = [find_clusters(rows, 100, rng_of(s)).inertia for s in range(4)]
     assert max(plain) > 1.05 * best
     assert max(moved) < 1.001 * best
@@ -54,7 +54,7 @@ def test_moves_only_lower_the_objective(gaps):
     x = rng.normal(size=(300, 2))
     x[rng.random(300) < gaps, 0] = np.nan
     rows = make_rows(x, rng.random(300), gappy=gaps > 0)
-    plain = find_clusters(rows, 12, rng_of(2), moves=False)
+    plain = find_clusters(rows, 12, rng_of(2), split_merge=False)
     moved = find_clusters(rows, 12, rng_of(2), keep_path=True)
     steps = [step.inertia for step in moved.path]
     assert moved.inertia <= plain.inertia

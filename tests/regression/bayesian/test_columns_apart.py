@@ -38,7 +38,7 @@ def parts_of(X, y, apart):
 
 def test_evidence_and_predictions_are_averages_over_shares(table):
     X, y, apart = table
-    model = BayesianLinearRegressor(hyperparameters="learned", apart=apart).fit(X, y)
+    model = BayesianLinearRegressor(hyperparameters="learned", own_scale=apart).fit(X, y)
     parts = parts_of(X, y, apart)
     logs = np.array([float(part.log_evidence_) for part, _ in parts])
     expected = special.logsumexp(logs) - np.log(len(SHARES))
@@ -54,7 +54,7 @@ def test_evidence_and_predictions_are_averages_over_shares(table):
 def test_forms_of_the_answer_agree(table):
     """Moments of the joint distribution, of draws, and of weights are those of single predictions."""
     X, y, apart = table
-    model = BayesianLinearRegressor(hyperparameters="learned", apart=apart).fit(X, y)
+    model = BayesianLinearRegressor(hyperparameters="learned", own_scale=apart).fit(X, y)
     new = np.random.default_rng(1).normal(size=(3, X.shape[1]))
     mean, std = model.predict(new, return_std=True)
     joint = model.predict_dist(new, joint=True)
@@ -68,7 +68,7 @@ def test_forms_of_the_answer_agree(table):
     assert 0.0 < model.effective_parameters_ < len(y)
 
 
-@pytest.mark.parametrize("settings", [{"hyperparameters": "sparse"}, {"apart": [1, 2]}])
+@pytest.mark.parametrize("settings", [{"hyperparameters": "sparse"}, {"own_scale": [1, 2]}])
 def test_weights_that_may_be_left_out_have_no_density(settings):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
@@ -82,7 +82,7 @@ def test_many_rows_tell_the_scales_apart():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(400, 4))
     y = X[:, :2] @ [3.0, -2.0] + rng.normal(size=400)
-    model = BayesianLinearRegressor(hyperparameters="type-II", apart=[2, 3]).fit(X, y)
+    model = BayesianLinearRegressor(hyperparameters="type-II", own_scale=[2, 3]).fit(X, y)
     assert model.log_evidence_.kind == "type-II"
     lines, bends = model.prior_precision_[:2], model.prior_precision_[2:]
     assert np.all(bends > 10.0 * lines)
@@ -94,7 +94,7 @@ def test_all_columns_apart_are_none_apart():
     X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
     plain = BayesianLinearRegressor(hyperparameters="learned").fit(X, y)
     for apart in ([], [0, 1, 2]):
-        same = BayesianLinearRegressor(hyperparameters="learned", apart=apart).fit(X, y)
+        same = BayesianLinearRegressor(hyperparameters="learned", own_scale=apart).fit(X, y)
         assert float(same.log_evidence_) == float(plain.log_evidence_)
 
 
@@ -104,9 +104,9 @@ def test_with_groups_columns_stay_apart():
     X = rng.normal(size=(60, 3))
     y = X[:, 0] + rng.normal(size=60)
     codes = np.arange(60) % 2
-    grouped = BayesianLinearRegressor(hyperparameters="learned", apart=[1, 2], groups=[3])
+    grouped = BayesianLinearRegressor(hyperparameters="learned", own_scale=[1, 2], groups=[3])
     grouped.fit(np.column_stack([X, codes]), y)
-    plain = BayesianLinearRegressor(hyperparameters="learned", apart=[1, 2]).fit(X, y)
+    plain = BayesianLinearRegressor(hyperparameters="learned", own_scale=[1, 2]).fit(X, y)
     np.testing.assert_allclose(grouped.coef_, plain.coef_, atol=0.05)
     assert np.all(np.abs(grouped.coef_[1:]) < 0.2 * abs(grouped.coef_[0]))
 
@@ -114,10 +114,10 @@ def test_with_groups_columns_stay_apart():
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"apart": [0]}, "hyperparameters='learned'"),
-        ({"apart": [3], "hyperparameters": "learned"}, "from 0 to 2"),
-        ({"apart": [0.5], "hyperparameters": "learned"}, "numbers of columns"),
-        ({"apart": [-1], "hyperparameters": "learned"}, "from 0 to 2"),
+        ({"own_scale": [0]}, "hyperparameters='learned'"),
+        ({"own_scale": [3], "hyperparameters": "learned"}, "from 0 to 2"),
+        ({"own_scale": [0.5], "hyperparameters": "learned"}, "numbers of columns"),
+        ({"own_scale": [-1], "hyperparameters": "learned"}, "from 0 to 2"),
     ],
 )
 def test_what_cannot_be_apart_is_told(settings, told):

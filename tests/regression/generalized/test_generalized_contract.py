@@ -36,7 +36,7 @@ BASES = [GaussianBasis(), SigmoidBasis(), FourierBasis(), SplineBasis(), Polynom
 @pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:.*is a model of counts:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@every_check([*MODELS, HurdleRegressor(), *BASES, GaussianBasis(2, tensor=True)])
+@every_check([*MODELS, HurdleRegressor(), *BASES, GaussianBasis(2, tensor_product=True)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -123,21 +123,25 @@ def test_targets_off_the_support_are_named():
 
 @pytest.mark.topic("000/D4")
 def test_what_grids_cost():
-    assert GaussianBasis(9, tensor=True).size(3) == 9**3
+    assert GaussianBasis(9, tensor_product=True).size(3) == 9**3
     assert PolynomialBasis(3).size(2) == 9  # x, y, x², xy, y², x³, x²y, xy², y³
     X = np.random.default_rng(0).random((30, 2))
-    for basis in (*BASES, GaussianBasis(3, tensor=True), SplineBasis(4, tensor=True)):
+    for basis in (
+        *BASES,
+        GaussianBasis(3, tensor_product=True),
+        SplineBasis(4, tensor_product=True),
+    ):
         out = clone(basis).fit(X)
         assert out.transform(X).shape == (30, basis.size(2))
         assert len(set(out.get_feature_names_out())) == basis.size(2)
     with pytest.raises(ValueError, match="9 functions along each of 10 columns has 3486784401"):
-        GaussianBasis(9, tensor=True).fit(np.zeros((2, 10)))
+        GaussianBasis(9, tensor_product=True).fit(np.zeros((2, 10)))
 
 
 def test_grid_functions_are_products_of_those_of_columns():
     X = np.random.default_rng(0).random((30, 2))
     side = GaussianBasis(3).fit_transform(X)
-    grid = GaussianBasis(3, tensor=True).fit_transform(X)
+    grid = GaussianBasis(3, tensor_product=True).fit_transform(X)
     np.testing.assert_allclose(grid[:, 5], side[:, 1] * side[:, 3 + 2], rtol=1e-14)
 
 

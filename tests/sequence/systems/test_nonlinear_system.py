@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from posteriori.inference.systems.assumed_normal import StateBelief, sigma_points
-from posteriori.sequence import LinearSystem, NonlinearSystem
+from posteriori.sequence import LinearGaussianSystem, NonlinearSystem
 
 METHODS = ("unscented", "cubature", "extended")
 
-LINEAR = LinearSystem(
+LINEAR = LinearGaussianSystem(
     [[0.9, 0.3], [-0.2, 0.8]],
     [[0.4, 0.1], [0.1, 0.3]],
     [[1.0, 0.0], [0.5, 1.0], [0.2, -1.0]],
@@ -89,7 +89,7 @@ def test_given_derivatives_are_used():
 
 def test_a_noiseless_transition_is_taken():
     """Singular predictions have no inverse, and need none."""
-    still = LinearSystem(
+    still = LinearGaussianSystem(
         np.eye(2), np.zeros((2, 2)), [[1.0, 0.0]], 1.0, [0, 0], np.diag([1.0, 0.0])
     )
     y = np.array([1.0, 2.0, 3.0])

@@ -11,7 +11,7 @@ from posteriori.inference.systems.variational_system import (
     learn_system_beliefs,
     start_beliefs,
 )
-from posteriori.sequence import LinearDynamicalSystem, LinearSystem
+from posteriori.sequence import LinearGaussianModel, LinearGaussianSystem
 
 PRIORS = SystemPriors()
 
@@ -41,7 +41,7 @@ def in_the_model_language(n_states, n_outputs):
 def oscillation(length, gaps=0.15):
     turn = 0.97 * np.array([[np.cos(0.5), -np.sin(0.5)], [np.sin(0.5), np.cos(0.5)]])
     c = np.array([[1.0, 0.0], [0.5, 1.0], [-1.0, 0.7]])
-    system = LinearSystem(turn, 0.2 * np.eye(2), c, 0.1 * np.eye(3), [1.5, 0], np.eye(2))
+    system = LinearGaussianSystem(turn, 0.2 * np.eye(2), c, 0.1 * np.eye(3), [1.5, 0], np.eye(2))
     y = system.sample(length, rng=1).observations
     return np.where(np.random.default_rng(0).random(y.shape) < gaps, np.nan, y)
 
@@ -103,11 +103,11 @@ def test_the_bound_never_falls_and_gaps_and_series_are_taken():
 
 def test_the_estimator_has_a_bound_and_a_system_at_the_means():
     y = oscillation(80)
-    found = LinearDynamicalSystem(2, method="variational").fit(y)
+    found = LinearGaussianModel(2, method="variational").fit(y)
     assert found.log_evidence_.kind == "bound"
     assert not hasattr(found, "log_likelihood_")
     np.testing.assert_allclose(found.model_.transition, found.posterior_.transition)
-    climbed = LinearDynamicalSystem(2, noise="diagonal").fit(y)
+    climbed = LinearGaussianModel(2, noise="diagonal").fit(y)
     assert float(found.log_evidence_) < climbed.log_likelihood_
     assert float(found.log_evidence_) < found.log_prob(y) < climbed.log_likelihood_
     assert found.forecast(y, 3).batch_shape == (3,)
@@ -115,7 +115,7 @@ def test_the_estimator_has_a_bound_and_a_system_at_the_means():
 
 def test_the_bound_chooses_the_number_of_states():
     bounds = [
-        float(LinearDynamicalSystem(k, method="variational").fit(oscillation(150)).log_evidence_)
+        float(LinearGaussianModel(k, method="variational").fit(oscillation(150)).log_evidence_)
         for k in (1, 2, 3)
     ]
     assert int(np.argmax(bounds)) == 1
@@ -124,8 +124,8 @@ def test_the_bound_chooses_the_number_of_states():
 def test_other_units_change_the_evidence_by_their_logarithms():
     y = oscillation(60)
     scale = np.array([10.0, 0.1, 3.0])
-    plain = LinearDynamicalSystem(2, method="variational", tol=1e-6).fit(y)
-    other = LinearDynamicalSystem(2, method="variational", tol=1e-6).fit(y * scale + 7.0)
+    plain = LinearGaussianModel(2, method="variational", tol=1e-6).fit(y)
+    other = LinearGaussianModel(2, method="variational", tol=1e-6).fit(y * scale + 7.0)
     change = -(~np.isnan(y)).sum(axis=0) @ np.log(scale)
     np.testing.assert_allclose(
         float(other.log_evidence_), float(plain.log_evidence_) + change, atol=1e-3
@@ -134,8 +134,8 @@ def test_other_units_change_the_evidence_by_their_logarithms():
 
 def test_a_given_start_leads_to_the_same_top():
     y = oscillation(60)
-    plain = LinearDynamicalSystem(2, method="variational", tol=1e-7).fit(y)
-    again = LinearDynamicalSystem(2, method="variational", tol=1e-7, start=plain.model_).fit(y)
+    plain = LinearGaussianModel(2, method="variational", tol=1e-7).fit(y)
+    again = LinearGaussianModel(2, method="variational", tol=1e-7, start=plain.model_).fit(y)
     np.testing.assert_allclose(float(again.log_evidence_), float(plain.log_evidence_), atol=1e-3)
 
 
@@ -149,6 +149,4 @@ def test_a_given_start_leads_to_the_same_top():
 )
 def test_what_beliefs_do_not_take_is_refused(options, inputs):
     with pytest.raises(ValueError, match='use method="em"'):
-        LinearDynamicalSystem(2, method="variational", **options).fit(
-            oscillation(20), inputs=inputs
-        )
+        LinearGaussianModel(2, method="variational", **options).fit(oscillation(20), inputs=inputs)

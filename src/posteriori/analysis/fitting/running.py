@@ -112,9 +112,9 @@ def make_pipeline(candidate: Candidate, kinds: dict[str, str], classes: int = 0)
         return Pipeline([("columns", mixed), ("model", model)])
     if candidate.encoding == "nothing":
         return Pipeline([("columns", NoColumns()), ("model", model)])
-    if offers(basis, TellsBends) and "apart" in model.get_params():
+    if offers(basis, TellsBends) and "own_scale" in model.get_params():
         curved = sum(kind in CURVED for kind in kinds.values())
-        model.set_params(apart=list(basis.bent(curved)))
+        model.set_params(own_scale=list(basis.bent(curved)))
     groups = sum(kind == "category" for kind in kinds.values())
     if candidate.encoding == "groups" and groups:
         model.set_params(groups=list(range(-groups, 0)))

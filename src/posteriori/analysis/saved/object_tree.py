@@ -289,14 +289,15 @@ class _Reader:
         decoded: dict[str, Any] = {}
         earlier = EARLIER_ATTRIBUTES.get(cls.__name__, {})
         for written, item in state.items():
-            key, now = earlier.get(written, Earlier(written))
+            current: Earlier = earlier.get(written, Earlier(written))
+            key = current.name
             if key in parameters:  # some are read through a property that checks them
                 value.__dict__[key] = self.decode(item, depth)
                 continue
             entry = _class_entry(cls, key)
             if key.startswith("__") or callable(entry) or isinstance(entry, property):
                 raise ValueError(f"{key[:40]!r} is no attribute that files may set")
-            decoded[key] = attribute = now(self.decode(item, depth))
+            decoded[key] = attribute = current.now(self.decode(item, depth))
             if guest and type(attribute) is int and attribute > _LARGEST_SIZE:
                 raise ValueError(f"{key!r} is too large")
             object.__setattr__(value, key, attribute)

@@ -182,6 +182,8 @@ _RESTARTS = {"restarts": Earlier("n_init", lambda further: 1 + further)}
 
 #: Attributes of classes, as these are called now, that files of earlier versions hold otherwise.
 EARLIER_ATTRIBUTES: dict[str, dict[str, Earlier]] = {
+    "BayesianGaussianMixture": {"moves": Earlier("split_merge")},
+    "BayesianLinearRegressor": {"apart": Earlier("own_scale")},
     "BayesianLogisticRegression": _METHOD,
     "GaussianDiscriminant": _ESTIMATE
     | {"covariance": Earlier("covariance", lambda kind: "full" if kind == "per-class" else kind)},
@@ -190,6 +192,7 @@ EARLIER_ATTRIBUTES: dict[str, dict[str, Earlier]] = {
     "NaiveBayes": _ESTIMATE,
     "ProbitRegression": _METHOD,
     "SparseGaussianProcessRegressor": _RESTARTS,
+    "SplineBasis": {"tensor": Earlier("tensor_product")},
 }
 
 #: Records that are computed anew from their parts when a file is read, and the class of the rows among these.

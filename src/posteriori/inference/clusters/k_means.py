@@ -23,7 +23,7 @@ def find_clusters(
     *,
     init: Any = "k-means++",
     n_init: int = 1,
-    moves: bool = True,
+    split_merge: bool = True,
     max_iter: int = 300,
     tol: float = 0.0,
     keep_path: bool = False,
@@ -39,7 +39,7 @@ def find_clusters(
         Where to begin; at given centres once.
     n_init : int
         How often.
-    moves : bool
+    split_merge : bool
         Whether centres are moved out of local minima. Of many rows some of the distinct ones serve to
         find where; the last descent sees all.
     max_iter, tol, keep_path
@@ -52,7 +52,7 @@ def find_clusters(
     """
     options: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "keep_path": keep_path}
     many = seed_rows(k, rows.x.shape[1])
-    drawn = moves or isinstance(init, str)
+    drawn = split_merge or isinstance(init, str)
     distinct = distinct_rows(rows.x, rows.weight, many if drawn else k, rng)
     if len(distinct.rows) < k:
         raise ValueError(
@@ -60,11 +60,12 @@ def find_clusters(
             f"(n_samples={len(rows.x)}); lower n_clusters"
         )
     some = rows
-    if moves and not keep_path and len(rows.x) > many:
+    if split_merge and not keep_path and len(rows.x) > many:
         some = make_rows(distinct.rows, distinct.weight, gappy=rows.gappy, absolute=rows.absolute)
     starts = n_init if isinstance(init, str) else 1
     tries = (
-        _descend_once(some, _begin(init, distinct, k, rng), moves, options) for _ in range(starts)
+        _descend_once(some, _begin(init, distinct, k, rng), split_merge, options)
+        for _ in range(starts)
     )
     best = min(tries, key=lambda found: found.inertia)
     if some is not rows:
@@ -74,10 +75,10 @@ def find_clusters(
 
 
 def _descend_once(
-    rows: ClusterRows, centers: Array, moves: bool, options: dict[str, Any]
+    rows: ClusterRows, centers: Array, split_merge: bool, options: dict[str, Any]
 ) -> Clustering:
     found = descend(rows, centers, **options)
-    return improve_by_moves(rows, found, **options) if moves else found
+    return improve_by_moves(rows, found, **options) if split_merge else found
 
 
 def _begin(init: Any, distinct: DistinctRows, k: int, rng: np.random.Generator) -> Array:

@@ -54,7 +54,7 @@ class NormalSearch(NamedTuple):
     Attributes
     ----------
     n_components, n_init : int
-    moves, may_empty, named, hard : bool
+    split_merge, may_empty, named, hard : bool
         Whether components are merged and split; whether they may be left without rows; whether they have
         priors of their own; whether each row belongs to one alone.
     start : NormalStatistics or None
@@ -67,7 +67,7 @@ class NormalSearch(NamedTuple):
 
     n_components: int
     n_init: int
-    moves: bool
+    split_merge: bool
     may_empty: bool
     named: bool
     hard: bool
@@ -175,7 +175,7 @@ def _climb(
     """
     limit = {"hopeless": lambda statistics: not is_sound(statistics)} if may_give_up else {}
     found = _quiet(learner, rows, start, search, **limit)
-    if not search.moves or search.n_components == 1:
+    if not search.split_merge or search.n_components == 1:
         return found
     for _ in range(2 * search.n_components):
         further = _moved(learner, rows, found, search, is_sound)

@@ -80,7 +80,7 @@ class RowsToDraw(NamedTuple):
         options: dict[str, Any] = {
             "weight_concentration_prior": 1.0,
             "responsibilities_init": shares,
-            "moves": False,
+            "split_merge": False,
             "tol": 1e-3,
             "random_state": 0,
         }

@@ -91,7 +91,7 @@ class BayesianGaussianMixture(DrawsItsPosterior, NormalMixture, AsksForPartition
         Sticks are broken in the order of the components' sizes.
     responsibilities_init : (N, K), optional
         Where to begin.
-    moves : bool
+    split_merge : bool
         Whether components are merged, split and exchanged where an ascent has ended, and kept where
         that leads higher.
     n_init : int
@@ -155,7 +155,7 @@ class BayesianGaussianMixture(DrawsItsPosterior, NormalMixture, AsksForPartition
         weight_concentration_prior: float | None = None,
         weight_concentration_prior_type: str = "dirichlet_distribution",
         responsibilities_init: Any = None,
-        moves: bool = True,
+        split_merge: bool = True,
         n_init: int = 1,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -168,7 +168,7 @@ class BayesianGaussianMixture(DrawsItsPosterior, NormalMixture, AsksForPartition
         self.weight_concentration_prior = weight_concentration_prior
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.responsibilities_init = responsibilities_init
-        self.moves = moves
+        self.split_merge = split_merge
         self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
@@ -192,7 +192,7 @@ class BayesianGaussianMixture(DrawsItsPosterior, NormalMixture, AsksForPartition
         search = NormalSearch(
             self.n_components,
             self.n_init,
-            moves=self.moves,
+            split_merge=self.split_merge,
             may_empty=True,
             named=named,
             hard=False,
@@ -336,7 +336,7 @@ def _in_order(
         further = best_ascent(
             learner,
             rows,
-            search._replace(start=order, moves=False),
+            search._replace(start=order, split_merge=False),
             np.random.default_rng(0),  # nothing is drawn from a given start
             lambda statistics: True,
         )

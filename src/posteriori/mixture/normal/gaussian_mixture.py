@@ -64,7 +64,7 @@ class GaussianMixture(NormalMixture):
         Where to begin: (K,), (K, D), and precisions in the shape of ``covariances_``.
     fixed : sequence of {"weights", "means", "covariances"}
         What stays as it is given.
-    moves : bool
+    split_merge : bool
         Whether components are merged and split where an ascent has ended, and kept where that leads
         higher. Not with ``solver="lbfgs"`` or a given start.
     n_init : int
@@ -133,7 +133,7 @@ class GaussianMixture(NormalMixture):
         means_init: Any = None,
         precisions_init: Any = None,
         fixed: Sequence[str] = (),
-        moves: bool = True,
+        split_merge: bool = True,
         n_init: int = 1,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -149,7 +149,7 @@ class GaussianMixture(NormalMixture):
         self.means_init = means_init
         self.precisions_init = precisions_init
         self.fixed = fixed
-        self.moves = moves
+        self.split_merge = split_merge
         self.n_init = n_init
         self.tol = tol
         self.max_iter = max_iter
@@ -168,7 +168,7 @@ class GaussianMixture(NormalMixture):
         search = NormalSearch(
             self.n_components,
             self.n_init,
-            moves=self.moves and not given and self.solver == "em",
+            split_merge=self.split_merge and not given and self.solver == "em",
             may_empty=False,
             named=False,
             hard=self.assignment == "hard",

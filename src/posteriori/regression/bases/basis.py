@@ -86,7 +86,7 @@ class GaussianBasis(CentredBasis):
         Centres in place of those, for all columns or column by column.
     width : float or (D,), optional
         s, by default the distance between centres.
-    tensor : bool
+    tensor_product : bool
         True multiplies functions of different columns, Mᴰ features; False puts them side by side,
         M·D features.
 
@@ -119,7 +119,7 @@ class SigmoidBasis(CentredBasis):
 
     Parameters
     ----------
-    n_centers, centers, width, tensor
+    n_centers, centers, width, tensor_product
         As of :class:`GaussianBasis`.
 
     Attributes
@@ -151,7 +151,7 @@ class FourierBasis(GridBasis):
         K: 2K functions of each column.
     period : float or (D,), optional
         P, by default twice the range of the data, so that a fit need not be periodic over it.
-    tensor : bool
+    tensor_product : bool
         True multiplies functions of different columns, (2K)ᴰ features; False puts them side by
         side, 2KD features.
 
@@ -170,10 +170,12 @@ class FourierBasis(GridBasis):
 
     _kind = "fourier"
 
-    def __init__(self, n_frequencies: int = 4, *, period: Any = None, tensor: bool = False) -> None:
+    def __init__(
+        self, n_frequencies: int = 4, *, period: Any = None, tensor_product: bool = False
+    ) -> None:
         self.n_frequencies = n_frequencies
         self.period = period
-        self.tensor = tensor
+        self.tensor_product = tensor_product
 
     @property
     def _per_column(self) -> int:
@@ -208,7 +210,7 @@ class SplineBasis(GridBasis):
         Evenly over the range of the data, at their quantiles, or given.
     extrapolation : {"constant", "linear", "continue", "periodic", "error"}
         What happens beyond the knots.
-    tensor : bool
+    tensor_product : bool
         True multiplies functions of different columns; False puts them side by side.
 
     Attributes
@@ -232,13 +234,13 @@ class SplineBasis(GridBasis):
         degree: int = 3,
         knots: Any = "uniform",
         extrapolation: str = "constant",
-        tensor: bool = False,
+        tensor_product: bool = False,
     ) -> None:
         self.n_knots = n_knots
         self.degree = degree
         self.knots = knots
         self.extrapolation = extrapolation
-        self.tensor = tensor
+        self.tensor_product = tensor_product
 
     @property
     def _per_column(self) -> int:
@@ -276,7 +278,7 @@ class SplineBasis(GridBasis):
         check_is_fitted(self)
         x = np.ascontiguousarray(check_inputs(self, X))
         products = None
-        if self._pieces is not None and not self.tensor:
+        if self._pieces is not None and not self.tensor_product:
             knots, pieces = self._pieces
             products = _products(x, knots, pieces)
         size = self.size(x.shape[1])

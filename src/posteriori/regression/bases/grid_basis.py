@@ -21,7 +21,7 @@ _MOST_FUNCTIONS = 10**6
 class GridBasis(TransformerMixin, BaseEstimator):
     """What bases have in common that are made of functions of one column."""
 
-    tensor: bool
+    tensor_product: bool
 
     # -- what a basis states -----------------------------------------------------------------
 
@@ -49,11 +49,11 @@ class GridBasis(TransformerMixin, BaseEstimator):
         Examples
         --------
         >>> from posteriori.regression import GaussianBasis
-        >>> GaussianBasis(9).size(10), GaussianBasis(9, tensor=True).size(10)
+        >>> GaussianBasis(9).size(10), GaussianBasis(9, tensor_product=True).size(10)
         (90, 3486784401)
         """
         m = self._per_column
-        return m**n_columns if self.tensor else m * n_columns
+        return m**n_columns if self.tensor_product else m * n_columns
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Place the functions.
@@ -65,10 +65,10 @@ class GridBasis(TransformerMixin, BaseEstimator):
         """
         x = check_inputs(self, X, reset=True)
         size = self.size(x.shape[1])
-        if self.tensor and size > _MOST_FUNCTIONS:
+        if self.tensor_product and size > _MOST_FUNCTIONS:
             raise ValueError(
                 f"a grid of {self._per_column} functions along each of {x.shape[1]} columns has {size} "
-                "functions; take fewer, or tensor=False for functions of single columns"
+                "functions; take fewer, or tensor_product=False for functions of single columns"
             )
         self._place(x)
         self._n_features_out = size
@@ -78,7 +78,7 @@ class GridBasis(TransformerMixin, BaseEstimator):
         """Return the features, (N, M·D) or (N, Mᴰ)."""
         check_is_fitted(self)
         values = self._evaluate(check_inputs(self, X))
-        if not self.tensor:
+        if not self.tensor_product:
             return values.reshape(len(values), -1)
         grid = values[:, 0]
         for j in range(1, values.shape[1]):
@@ -91,7 +91,7 @@ class GridBasis(TransformerMixin, BaseEstimator):
         columns = _check_feature_names_in(self, input_features)
         numbers = range(self._per_column)
         each = [[f"{column}_{self._kind}_{m}" for m in numbers] for column in columns]
-        if not self.tensor:
+        if not self.tensor_product:
             return np.array([name for names in each for name in names], dtype=object)
         grid = each[0]
         for names in each[1:]:
@@ -108,12 +108,12 @@ class CentredBasis(GridBasis):
         *,
         centers: Any = None,
         width: Any = None,
-        tensor: bool = False,
+        tensor_product: bool = False,
     ) -> None:
         self.n_centers = n_centers
         self.centers = centers
         self.width = width
-        self.tensor = tensor
+        self.tensor_product = tensor_product
 
     @abstractmethod
     def _function(self, t: Array) -> Array:

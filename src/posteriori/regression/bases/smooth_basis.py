@@ -32,7 +32,7 @@ class SmoothBasis(TransformerMixin, BaseEstimator):
     """The columns themselves, and beside them cubic splines that bend: smooth curves with straight ends.
 
     Lines come first, column by column, then the functions that bend, ``n_knots`` of each column, so that
-    ``BayesianLinearRegressor(hyperparameters="learned", apart=basis.bent(D))`` learns how much curves
+    ``BayesianLinearRegressor(hyperparameters="learned", own_scale=basis.bent(D))`` learns how much curves
     matter apart from how much lines do. A column that never changes has functions that are 0.
 
     Parameters

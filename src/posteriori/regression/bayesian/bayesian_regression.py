@@ -123,7 +123,7 @@ class BayesianLinearRegressor(
         level has an effect N(0, σ_c²) on the intercept, with one spread σ_c for each column that the
         evidence chooses. Rare levels stay near the mean, and a level that was not seen has the width
         of the spread. A missing entry is a level of its own.
-    apart : sequence of int, optional
+    own_scale : sequence of int, optional
         Numbers of columns, those of groups not counted, whose weights have a scale of their own, for
         "learned" and "type-II": say, what bends beside straight lines. Of the variance that all columns
         add to the targets a priori they have a share of 0, 1/64, 1/16, 1/4, 1/2 or 3/4, all equally
@@ -188,7 +188,7 @@ class BayesianLinearRegressor(
         missing: str = "error",
         solver: str = "newton",
         groups: Any = None,
-        apart: Any = None,
+        own_scale: Any = None,
     ) -> None:
         self.prior_precision = prior_precision
         self.prior_mean = prior_mean
@@ -205,7 +205,7 @@ class BayesianLinearRegressor(
         self.missing = missing
         self.solver = solver
         self.groups = groups
-        self.apart = apart
+        self.own_scale = own_scale
 
     # -- learning --------------------------------------------------------------------------
 

@@ -296,18 +296,18 @@ def scaled_prior(
 
 def _check_apart(estimator: Any, d: int) -> Array | None:
     """Return which columns have a scale of their own; None unless some have and some have not."""
-    if estimator.apart is None:
+    if estimator.own_scale is None:
         return None
     if estimator.hyperparameters not in ("learned", "type-II"):
         raise ValueError(
-            "apart= gives columns a learned scale of their own: it needs hyperparameters='learned' or "
+            "own_scale= gives columns a learned scale of their own: it needs hyperparameters='learned' or "
             f"'type-II', got {estimator.hyperparameters!r}"
         )
-    chosen, apart = np.asarray(estimator.apart), np.zeros(d, dtype=bool)
+    chosen, apart = np.asarray(estimator.own_scale), np.zeros(d, dtype=bool)
     whole = chosen.ndim == 1 and (not chosen.size or np.issubdtype(chosen.dtype, np.integer))
     if not whole or (chosen.size and not (chosen.min() >= 0 and chosen.max() < d)):
         raise ValueError(
-            f"apart must be numbers of columns from 0 to {d - 1}, got {estimator.apart!r}"
+            f"own_scale must be numbers of columns from 0 to {d - 1}, got {estimator.own_scale!r}"
         )
     apart[chosen.astype(np.intp)] = True
     return apart if apart.any() and not apart.all() else None

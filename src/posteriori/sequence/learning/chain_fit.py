@@ -128,8 +128,8 @@ def _run_paths(model: Any, rows: ChainRows, initial: DirichletRows, allowed: Arr
 
 def _longest(model: Any, rows: ChainRows) -> int:
     """Return the rows of the longest run: as given, as of the chain to begin from, or of the data."""
-    if model.longest is not None:
-        return int(model.longest)
+    if model.max_duration is not None:
+        return int(model.max_duration)
     begun = getattr(model.start, "durations", None)
     return min(100, int(rows.lengths.max())) if begun is None else int(begun.shape[1])
 

@@ -76,7 +76,7 @@ def start_laws(start: HiddenMarkovChain, longest: int | None) -> tuple[Array, ..
         if start.durations.shape[1] != longest:
             raise ValueError(
                 f"start has runs of at most {start.durations.shape[1]} rows, the model of {longest}; make "
-                "longest the same"
+                "max_duration the same"
             )
         return start.initial, start.transition, start.durations
     stay = np.diag(start.transition)[:, None]

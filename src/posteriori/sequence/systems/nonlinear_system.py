@@ -61,7 +61,7 @@ class NonlinearSystem:
     After every step the belief is the normal of its moments, so answers and densities are approximate,
     and exact where f and g are linear. A belief with two peaks (g even, say) is beyond all three methods.
 
-    Series are given as to :class:`LinearSystem`: NaN is missing, and of a list answers are lists. A step
+    Series are given as to :class:`LinearGaussianSystem`: NaN is missing, and of a list answers are lists. A step
     asks f and g at each point: O(T D) calls of Python functions.
 
     Examples
@@ -96,7 +96,7 @@ class NonlinearSystem:
         for name in ("transition", "emission"):
             if not callable(getattr(self, name)):
                 raise TypeError(
-                    f"{name} must be a function of one state; of matrices take LinearSystem"
+                    f"{name} must be a function of one state; of matrices take LinearGaussianSystem"
                 )
         mean = np.atleast_1d(real("initial_mean", self.initial_mean))
         object.__setattr__(self, "initial_mean", mean)

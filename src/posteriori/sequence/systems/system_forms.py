@@ -10,7 +10,7 @@ from posteriori.inference.systems.linear_learning import SystemParameters, syste
 from posteriori.inference.systems.variational_system import SystemBeliefs
 from posteriori.numerics.types import Array
 from posteriori.sequence.sequence_rows import SequenceTable, join_sequences
-from posteriori.sequence.systems.linear_system import LinearSystem
+from posteriori.sequence.systems.linear_gaussian_system import LinearGaussianSystem
 
 __all__ = [
     "as_system",
@@ -40,14 +40,16 @@ def check_fixed(fixed: Any, start: Any) -> frozenset[str]:
         if name not in _NAMES:
             raise ValueError(f"fixed must hold names among {', '.join(_NAMES)}; got {name!r}")
     if names and start is None:
-        raise ValueError(f"fixed={fixed!r} keeps what start has: give start=LinearSystem(…)")
+        raise ValueError(
+            f"fixed={fixed!r} keeps what start has: give start=LinearGaussianSystem(…)"
+        )
     return frozenset((*names, "transition_offset"))  # the emission's offset says as much
 
 
-def check_start(start: Any, n_states: int, width: int) -> LinearSystem:
+def check_start(start: Any, n_states: int, width: int) -> LinearGaussianSystem:
     """Return a system that learning can begin with."""
-    if not isinstance(start, LinearSystem):
-        raise TypeError(f"start must be a LinearSystem, got {type(start).__name__}")
+    if not isinstance(start, LinearGaussianSystem):
+        raise TypeError(f"start must be a LinearGaussianSystem, got {type(start).__name__}")
     if start.n_states != n_states or start.n_outputs != width:
         raise ValueError(
             f"start has {start.n_states} states and {start.n_outputs} outputs, but "
@@ -77,7 +79,7 @@ def check_row_inputs(inputs: Any, table: SequenceTable) -> Array | None:
     return u
 
 
-def from_system(start: LinearSystem, centre: Array, n_inputs: int) -> SystemParameters:
+def from_system(start: LinearGaussianSystem, centre: Array, n_inputs: int) -> SystemParameters:
     """Return a system as parameters of rows from which the means have been taken."""
     d, p = start.n_states, start.n_outputs
     offsets = start.transition_offset[:, None], (start.emission_offset - centre)[:, None]
@@ -104,7 +106,7 @@ def system_at_means(beliefs: SystemBeliefs, scale: Array) -> SystemParameters:
     )
 
 
-def as_system(parameters: SystemParameters, inputs: Array | None) -> LinearSystem:
+def as_system(parameters: SystemParameters, inputs: Array | None) -> LinearGaussianSystem:
     """Return parameters as a system, of a series with inputs (T, M) if there are any."""
     chain = system_chain(parameters, inputs)
-    return LinearSystem(**chain._asdict())
+    return LinearGaussianSystem(**chain._asdict())

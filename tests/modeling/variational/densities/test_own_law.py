@@ -13,8 +13,8 @@ from scipy import integrate, special
 from posteriori import Bernoulli, Beta, Gamma, Input, Model, Normal, Poisson
 from posteriori.distributions.base import Univariate
 from posteriori.distributions.exponential import ExponentialFamily
-from posteriori.modeling import Law, free_energy, register_law
-from posteriori.modeling.variational.densities.law import LAWS
+from posteriori.modeling import free_energy, register_law
+from posteriori.modeling.variational.densities.law import LAWS, Law
 from posteriori.modeling.variational.nodes.conjugate_node import ConjugateNode
 from posteriori.numerics.validation import positive, real
 from tests.modeling.variational.models import variational

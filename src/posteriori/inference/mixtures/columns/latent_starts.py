@@ -45,7 +45,7 @@ class Search(NamedTuple):
     ----------
     n_components, n_init : int
         Components, and starts of which each takes some steps; the highest goes on.
-    moves : bool
+    split_merge : bool
         Whether components are merged and split where that one ends.
     weights : WeightLaw
     shares : (K, N) or None
@@ -59,7 +59,7 @@ class Search(NamedTuple):
 
     n_components: int
     n_init: int
-    moves: bool
+    split_merge: bool
     weights: WeightLaw
     shares: Array | None
     rng: np.random.Generator
@@ -94,7 +94,7 @@ def _from_seeds(model: LatentModel, x: Array, frequency: Array | None, search: S
         with _quiet():
             trials.append(ascend(model, search.weights, part, times, start, max_iter=steps))
     best = max(trials, key=lambda trial: (_is_sound(model, some, search, trial), trial.trace[-1]))
-    if search.moves and search.n_components > 1 and not _is_interrupted(trials[-1]):
+    if search.split_merge and search.n_components > 1 and not _is_interrupted(trials[-1]):
         best = _climb_by_moves(model, some, z, best, search)
     total = float(len(x)) if frequency is None else float(frequency.sum())
     start = best.parameters * (total / times.sum())

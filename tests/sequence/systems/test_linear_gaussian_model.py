@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 from posteriori.numerics import ConvergenceWarning, gradient
-from posteriori.sequence import LinearDynamicalSystem, LinearSystem
+from posteriori.sequence import LinearGaussianModel, LinearGaussianSystem
 from tests.inference.oracles import dense_posterior
 from tests.scikit_learn_checks import every_check
 
 TURN = 0.95 * np.array([[np.cos(0.4), -np.sin(0.4)], [np.sin(0.4), np.cos(0.4)]])
-TRUTH = LinearSystem(
+TRUTH = LinearGaussianSystem(
     TURN,
     [[0.3, 0.1], [0.1, 0.2]],
     [[1.0, 0.0], [0.5, 1.0]],
@@ -35,7 +35,7 @@ def data(length=60, gaps=0.0, seed=0, system=TRUTH):
 
 def one_step(start, y, **options):
     with pytest.warns(ConvergenceWarning, match="1 step"):
-        return LinearDynamicalSystem(2, start=start, max_iter=1, tol=0.0, **options).fit(y)
+        return LinearGaussianModel(2, start=start, max_iter=1, tol=0.0, **options).fit(y)
 
 
 @pytest.mark.topic("000/W14")
@@ -71,7 +71,7 @@ def test_a_step_is_that_of_the_notes():
 @pytest.mark.parametrize("gaps", [0.0, 0.3])
 def test_the_likelihood_never_falls(noise, gaps):
     y = data(gaps=gaps)
-    found = LinearDynamicalSystem(2, noise=noise).fit(y)
+    found = LinearGaussianModel(2, noise=noise).fit(y)
     assert found.converged_
     assert np.diff(found.trace_).min() > -1e-10 * abs(found.trace_[-1])
     assert found.trace_[-1] - found.trace_[0] > 1.0
@@ -90,7 +90,7 @@ def likelihood_at(system, y, name, offset_of=0.0):
             given[name] = matrix + np.tril(matrix, -1).T
         else:
             given[name] = flat.reshape(given[name].shape)
-        return float(np.sum(LinearSystem(**given).log_prob(y)))
+        return float(np.sum(LinearGaussianSystem(**given).log_prob(y)))
 
     here = getattr(system, name)
     flat = here[np.tril_indices(len(here))] if name.endswith("cov") else here.ravel()
@@ -101,11 +101,11 @@ def likelihood_at(system, y, name, offset_of=0.0):
 @pytest.mark.parametrize("gaps", [0.0, 0.3])
 def test_where_the_ascent_ends_no_derivative_is_left(gaps):
     """Several series, so that V₀ has a maximum inside; one state, so that ascent is fast."""
-    system = LinearSystem(
+    system = LinearGaussianSystem(
         0.8, 0.5, [[1.0], [0.6]], [[0.5, 0.2], [0.2, 0.4]], 1.0, 2.0, 0, [3.0, 1.0]
     )
     series = [data(25, gaps, seed, system) for seed in range(12)]
-    found = LinearDynamicalSystem(1, tol=1e-12, max_iter=5000).fit(series)
+    found = LinearGaussianModel(1, tol=1e-12, max_iter=5000).fit(series)
     assert found.converged_
     assert found.floored_ == ()
     for name in (*MATRICES, "emission_offset"):
@@ -127,7 +127,9 @@ def test_what_is_fixed_is_kept(name):
 def test_all_that_is_known_leaves_a_regression():
     """States seen without noise: A is the least-squares slope of each row on the one before."""
     states = data(40)
-    exact = LinearSystem(TURN, np.eye(2), np.eye(2), 1e-10 * np.eye(2), states[0], np.eye(2))
+    exact = LinearGaussianSystem(
+        TURN, np.eye(2), np.eye(2), 1e-10 * np.eye(2), states[0], np.eye(2)
+    )
     kept = ("emission", "emission_cov", "emission_offset", "initial_mean", "initial_cov")
     found = one_step(exact, states, fixed=kept).model_
     slope = np.linalg.lstsq(states[:-1], states[1:], rcond=None)[0].T
@@ -140,10 +142,10 @@ def test_series_may_be_lists_lengths_or_tables():
     series = [data(n, 0.1, n) for n in (15, 22, 15)]
     together = np.concatenate(series)
     options = {"tol": 1e-3}
-    listed = LinearDynamicalSystem(2, **options).fit(series)
-    cut = LinearDynamicalSystem(2, **options).fit(together, lengths=[15, 22, 15])
+    listed = LinearGaussianModel(2, **options).fit(series)
+    cut = LinearGaussianModel(2, **options).fit(together, lengths=[15, 22, 15])
     frames = [pd.DataFrame(y, columns=["a", "b"]) for y in series]
-    named = LinearDynamicalSystem(2, **options).fit(frames)
+    named = LinearGaussianModel(2, **options).fit(frames)
     for other in (cut, named):
         np.testing.assert_allclose(other.log_likelihood_, listed.log_likelihood_, rtol=1e-12)
     assert list(named.feature_names_in_) == ["a", "b"]
@@ -159,8 +161,8 @@ def test_series_may_be_lists_lengths_or_tables():
 def test_units_of_the_columns_do_not_matter():
     y = data(80, 0.1)
     scale, shift = np.array([1e3, 1e-2]), np.array([1e6, -3.0])
-    plain = LinearDynamicalSystem(2, tol=1e-6).fit(y)
-    other = LinearDynamicalSystem(2, tol=1e-6).fit(y * scale + shift)
+    plain = LinearGaussianModel(2, tol=1e-6).fit(y)
+    other = LinearGaussianModel(2, tol=1e-6).fit(y * scale + shift)
     seen = (~np.isnan(y)).sum(axis=0)
     np.testing.assert_allclose(
         other.log_likelihood_, plain.log_likelihood_ - seen @ np.log(scale), atol=1e-2
@@ -175,11 +177,11 @@ def test_units_of_the_columns_do_not_matter():
 def test_inputs_act_on_states_and_observations():
     rng = np.random.default_rng(4)
     u = rng.normal(size=(400, 1))
-    truth = LinearSystem(
+    truth = LinearGaussianSystem(
         0.7, 0.2, [[1.0], [2.0]], 0.1 * np.eye(2), 0.0, 1.0, u @ [[1.5]], u @ [[0.0, -3.0]]
     )
     y = truth.sample(400, rng=1).observations
-    found = LinearDynamicalSystem(1).fit(y, inputs=u)
+    found = LinearGaussianModel(1).fit(y, inputs=u)
     effect = found.model_.emission @ found.transition_inputs_ / 1.0  # in any coordinates
     np.testing.assert_allclose(effect[:, 0], [1.5, 3.0], atol=0.15)
     np.testing.assert_allclose(found.emission_inputs_[:, 0], [0.0, -3.0], atol=0.15)
@@ -190,24 +192,24 @@ def test_inputs_act_on_states_and_observations():
     state = found.model_.transition @ last + found.transition_inputs_[:, 0]
     mean = found.model_.emission @ state + found.model_.emission_offset
     np.testing.assert_allclose(ahead.mean[0], mean + found.emission_inputs_[:, 0], rtol=1e-10)
-    split = LinearDynamicalSystem(1).fit([y[:200], y[200:]], inputs=[u[:200], u[200:]])
+    split = LinearGaussianModel(1).fit([y[:200], y[200:]], inputs=[u[:200], u[200:]])
     np.testing.assert_allclose(split.emission_inputs_, found.emission_inputs_, atol=0.05)
     with pytest.raises(ValueError, match="fit had 1 inputs"):
         found.forecast(y, 2, inputs=u)
     with pytest.raises(ValueError, match="inputs must have the 400 rows"):
-        LinearDynamicalSystem(1).fit(y, inputs=u[:3])
+        LinearGaussianModel(1).fit(y, inputs=u[:3])
     with pytest.raises(ValueError, match="inputs must be finite, row 2"):
-        LinearDynamicalSystem(1).fit(y, inputs=np.where(np.arange(400) == 2, np.nan, u[:, 0]))
+        LinearGaussianModel(1).fit(y, inputs=np.where(np.arange(400) == 2, np.nan, u[:, 0]))
 
 
 def test_the_first_covariance_of_one_series_is_floored_and_that_is_said():
     y = data(50)
-    found = LinearDynamicalSystem(2, tol=1e-9, max_iter=5000).fit(y)
+    found = LinearGaussianModel(2, tol=1e-9, max_iter=5000).fit(y)
     assert "initial_cov" in found.floored_
     spread = np.mean(found.transform(y) ** 2, axis=0)
     least = np.linalg.eigvalsh(found.model_.initial_cov / np.sqrt(np.outer(spread, spread)))[0]
     assert 1e-8 < least < 1e-4
-    many = LinearDynamicalSystem(2).fit([data(20, seed=s) for s in range(15)])
+    many = LinearGaussianModel(2).fit([data(20, seed=s) for s in range(15)])
     assert many.floored_ == ()
 
 
@@ -223,7 +225,7 @@ def test_gaps_are_filled_with_expectations():
     told = np.linalg.solve(cov[np.ix_(seen, seen)], flat[seen] - mean[seen])
     expected = np.where(seen, flat, mean + cov[:, seen] @ told).reshape(6, 2)
     np.testing.assert_allclose(TRUTH.impute(y), expected, rtol=1e-10)
-    found = LinearDynamicalSystem(2, tol=0.1).fit(data(50, 0.2))
+    found = LinearGaussianModel(2, tol=0.1).fit(data(50, 0.2))
     filled = found.impute(data(50, 0.2))
     assert np.isfinite(filled).all()
     np.testing.assert_allclose(filled, found.model_.impute(data(50, 0.2)), rtol=1e-12)
@@ -231,13 +233,13 @@ def test_gaps_are_filled_with_expectations():
 
 def test_information_criteria_find_the_number_of_states():
     y = data(400)
-    criteria = [LinearDynamicalSystem(k).fit(y).bic_ for k in (1, 2, 3)]
+    criteria = [LinearGaussianModel(k).fit(y).bic_ for k in (1, 2, 3)]
     assert int(np.argmin(criteria)) == 1
 
 
 @pytest.mark.topic("000/W15")
 def test_learned_systems_are_sampled():
-    found = LinearDynamicalSystem(2, tol=0.1).fit(data(50))
+    found = LinearGaussianModel(2, tol=0.1).fit(data(50))
     draws = found.sample(7, rng=0)
     assert draws.states.shape == (7, 2)
     np.testing.assert_allclose(draws.observations, found.model_.sample(7, rng=0).observations)
@@ -249,30 +251,30 @@ def test_learned_systems_are_sampled():
         ({"n_states": 0}, ValueError, "n_states must be a whole number"),
         ({"noise": "none"}, ValueError, "noise must be 'full' or 'diagonal'"),
         ({"fixed": ("A",), "start": TRUTH}, ValueError, "fixed must hold names among"),
-        ({"fixed": ("emission",)}, ValueError, "give start=LinearSystem"),
-        ({"start": np.eye(2)}, TypeError, "start must be a LinearSystem"),
+        ({"fixed": ("emission",)}, ValueError, "give start=LinearGaussianSystem"),
+        ({"start": np.eye(2)}, TypeError, "start must be a LinearGaussianSystem"),
         ({"n_states": 1, "start": TRUTH}, ValueError, "start has 2 states and 2 outputs"),
         ({"n_states": 40}, ValueError, "n_states=40 needs a series of at least"),
     ],
 )
 def test_what_cannot_be_learned_is_refused(options, error, message):
     with pytest.raises(error, match=message):
-        LinearDynamicalSystem(**options).fit(data(20))
+        LinearGaussianModel(**options).fit(data(20))
 
 
 def test_columns_that_teach_nothing_are_refused():
     y = data(20)
     with pytest.raises(ValueError, match="column 1 of X is constant"):
-        LinearDynamicalSystem().fit(np.column_stack([y[:, 0], np.ones(20)]))
+        LinearGaussianModel().fit(np.column_stack([y[:, 0], np.ones(20)]))
     with pytest.raises(ValueError, match="column 1 of X is missing in all rows"):
-        LinearDynamicalSystem().fit(np.column_stack([y[:, 0], np.full(20, np.nan)]))
+        LinearGaussianModel().fit(np.column_stack([y[:, 0], np.full(20, np.nan)]))
     with pytest.raises(ValueError, match="lengths must add up"):
-        LinearDynamicalSystem().fit(y, lengths=[3, 4])
-    varying = LinearSystem(
+        LinearGaussianModel().fit(y, lengths=[3, 4])
+    varying = LinearGaussianSystem(
         np.stack([TURN] * 20), np.eye(2), np.eye(2), np.eye(2), [0, 0], np.eye(2)
     )
     with pytest.raises(ValueError, match="time axis"):
-        LinearDynamicalSystem(start=varying).fit(y)
+        LinearGaussianModel(start=varying).fit(y)
 
 
 def expected_failures(estimator):
@@ -285,9 +287,9 @@ def expected_failures(estimator):
 
 @every_check(
     [
-        LinearDynamicalSystem(1, tol=1.0),
-        LinearDynamicalSystem(2, noise="diagonal", tol=1.0),
-        LinearDynamicalSystem(1, method="variational", tol=1.0),
+        LinearGaussianModel(1, tol=1.0),
+        LinearGaussianModel(2, noise="diagonal", tol=1.0),
+        LinearGaussianModel(1, method="variational", tol=1.0),
     ],
     expected_failures,
 )

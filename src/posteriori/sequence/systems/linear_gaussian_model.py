@@ -35,7 +35,7 @@ from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import require_moderate
 from posteriori.sequence.sequence_rows import SequenceTable, join_sequences, split_rows
-from posteriori.sequence.systems.linear_system import LinearSystem
+from posteriori.sequence.systems.linear_gaussian_system import LinearGaussianSystem
 from posteriori.sequence.systems.system_forms import (
     as_system,
     check_fixed,
@@ -45,10 +45,10 @@ from posteriori.sequence.systems.system_forms import (
     system_at_means,
 )
 
-__all__ = ["LinearDynamicalSystem"]
+__all__ = ["LinearGaussianModel"]
 
 
-class LinearDynamicalSystem(
+class LinearGaussianModel(
     ApproximatePosterior, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """A linear system learned from sequences: of highest likelihood, or as beliefs about its matrices.
@@ -66,7 +66,7 @@ class LinearDynamicalSystem(
     noise : {"full", "diagonal"}, optional
         Covariance of the observations' noise: full by default, and diagonal for ``method="variational"``,
         which has no other.
-    start : LinearSystem, optional
+    start : LinearGaussianSystem, optional
         Where learning begins; by default at a system found from the covariances of rows some steps apart
         (subspace identification).
     tol : float
@@ -78,7 +78,7 @@ class LinearDynamicalSystem(
 
     Attributes
     ----------
-    model_ : LinearSystem
+    model_ : LinearGaussianSystem
         What was learned, with inputs 0; of beliefs, at their means.
     transition_inputs_, emission_inputs_ : (D, M) and (P, M)
         B and F; M = 0 without inputs.
@@ -121,11 +121,11 @@ class LinearDynamicalSystem(
     A damped oscillation, seen by two sensors:
 
     >>> turn = 0.97 * np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
-    >>> truth = LinearSystem(
+    >>> truth = LinearGaussianSystem(
     ...     turn, 0.1 * np.eye(2), [[1, 0], [1, 1]], 0.2 * np.eye(2), [2, 0], np.eye(2)
     ... )
     >>> y = truth.sample(500, rng=0).observations
-    >>> m = LinearDynamicalSystem(2).fit(y)
+    >>> m = LinearGaussianModel(2).fit(y)
     >>> np.abs(np.linalg.eigvals(m.model_.transition)).round(2)
     array([0.98, 0.98])
     >>> bool(m.log_likelihood_ > truth.log_prob(y))
@@ -147,7 +147,7 @@ class LinearDynamicalSystem(
         method: str = "em",
         fixed: tuple[str, ...] = (),
         noise: str | None = None,
-        start: LinearSystem | None = None,
+        start: LinearGaussianSystem | None = None,
         tol: float = 1e-4,
         max_iter: int = 500,
         callback: Callable[[int, float], Any] | None = None,
@@ -351,7 +351,7 @@ class LinearDynamicalSystem(
         check_is_fitted(self)
         return self.system_for(inputs, length).sample(length, rng=rng)
 
-    def system_for(self, inputs: Any, length: int) -> LinearSystem:
+    def system_for(self, inputs: Any, length: int) -> LinearGaussianSystem:
         """Return what was learned as the system of a sequence with these inputs, (length, M)."""
         check_is_fitted(self)
         m = self.transition_inputs_.shape[1]
@@ -367,7 +367,7 @@ class LinearDynamicalSystem(
 
     def _read(
         self, X: Any, lengths: Any, inputs: Any
-    ) -> tuple[SequenceTable, list[Array], list[LinearSystem]]:
+    ) -> tuple[SequenceTable, list[Array], list[LinearGaussianSystem]]:
         check_is_fitted(self)
         table, x, u = self._read_table(X, lengths, inputs, reset=False)
         cuts = np.cumsum(table.lengths)[:-1]

@@ -32,7 +32,7 @@ from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import real
 from posteriori.sequence.systems.series_lists import is_list_of_series
 
-__all__ = ["LinearSystem"]
+__all__ = ["LinearGaussianSystem"]
 
 #: Axes of each field where it does not depend on time.
 _AXES = {
@@ -46,7 +46,7 @@ _AXES = {
 
 
 @dataclass(frozen=True, eq=False)
-class LinearSystem:
+class LinearGaussianSystem:
     """A linear-Gaussian system with known parameters.
 
     Parameters
@@ -70,7 +70,7 @@ class LinearSystem:
 
     Examples
     --------
-    >>> walk = LinearSystem(1.0, 0.5, 1.0, 1.0, 0.0, 1.0)
+    >>> walk = LinearGaussianSystem(1.0, 0.5, 1.0, 1.0, 0.0, 1.0)
     >>> y = [1.0, 2.0, 1.5]
     >>> walk.filter(y).mean[:, 0]
     array([0.5  , 1.25 , 1.375])
@@ -158,21 +158,21 @@ class LinearSystem:
 
         Examples
         --------
-        >>> LinearSystem(1.0, 0.5, 1.0, 1.0, 0.0, 1.0).impute([1.0, np.nan, 2.0])[:, 0]
+        >>> LinearGaussianSystem(1.0, 0.5, 1.0, 1.0, 0.0, 1.0).impute([1.0, np.nan, 2.0])[:, 0]
         array([1. , 1.1, 2. ])
         """
         return self._each(y, lambda series: impute_chain(self.chain, series))
 
     # -- what comes next ---------------------------------------------------------------------
 
-    def forecast(self, y: Any, steps: int, *, future: LinearSystem | None = None) -> Any:
+    def forecast(self, y: Any, steps: int, *, future: LinearGaussianSystem | None = None) -> Any:
         """Return the distributions of the next observations: a batch (..., steps) of ``MvNormal``.
 
         Parameters
         ----------
         y : series
         steps : int
-        future : LinearSystem, optional
+        future : LinearGaussianSystem, optional
             The system of the steps ahead, where it differs: needed where matrices have a time axis. Its
             own time axes have length ``steps``, and entry 0 leads to the first new step.
         """
@@ -185,7 +185,11 @@ class LinearSystem:
         return self._each(y, run_on)
 
     def step(
-        self, now: FilteredChain | ChainPosterior, y: Any, *, future: LinearSystem | None = None
+        self,
+        now: FilteredChain | ChainPosterior,
+        y: Any,
+        *,
+        future: LinearGaussianSystem | None = None,
     ) -> FilteredChain:
         """Go on with one more observation of one series, in time that does not depend on the past.
 
@@ -195,7 +199,7 @@ class LinearSystem:
             What :meth:`filter` or the last step answered.
         y : (P,)
             The observation; a number where P = 1. NaN entries are missing.
-        future : LinearSystem, optional
+        future : LinearGaussianSystem, optional
             As in :meth:`forecast`.
 
         Returns
@@ -205,7 +209,7 @@ class LinearSystem:
 
         Examples
         --------
-        >>> walk = LinearSystem(1.0, 0.5, 1.0, 1.0, 0.0, 1.0)
+        >>> walk = LinearGaussianSystem(1.0, 0.5, 1.0, 1.0, 0.0, 1.0)
         >>> now = walk.step(walk.filter([1.0, 2.0]), 1.5)
         >>> now.mean, now.log_evidence.round(6)
         (array([[1.375]]), np.float64(-4.624661))
@@ -237,10 +241,10 @@ class LinearSystem:
             return [answer(series) for series in y]
         return answer(y)
 
-    def _ahead(self, future: LinearSystem | None) -> LinearSystem:
+    def _ahead(self, future: LinearGaussianSystem | None) -> LinearGaussianSystem:
         if future is None and self._steps():
             raise ValueError(
-                "the matrices of this system belong to the steps of a series: give future=LinearSystem(…) "
+                "the matrices of this system belong to the steps of a series: give future=LinearGaussianSystem(…) "
                 "with those of the steps ahead"
             )
         if future is not None and (future.n_states, future.n_outputs) != (
@@ -264,7 +268,7 @@ class LinearSystem:
         object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LinearSystem):
+        if not isinstance(other, LinearGaussianSystem):
             return NotImplemented
         names = [field.name for field in fields(self)]
         return all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)

@@ -33,10 +33,10 @@ from posteriori.mixture.partition_questions import AsksForPartitions
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_squares, unmasked
 
-__all__ = ["MixtureOf"]
+__all__ = ["FamilyMixture"]
 
 
-class MixtureOf(LatentMixture, AsksForPartitions):
+class FamilyMixture(LatentMixture, AsksForPartitions):
     """A mixture whose components are members of one family.
 
     Parameters
@@ -56,7 +56,7 @@ class MixtureOf(LatentMixture, AsksForPartitions):
     weight_concentration_prior : float, optional
         With a prior: concentration of the symmetric Dirichlet prior of the weights; 1/K by default,
         which leaves components empty that are not needed.
-    moves : bool
+    split_merge : bool
         Whether components are merged and split where the ascent from the best start has ended, and kept where that
         leads higher. Most likely ones are not led to where one has shrunk to a few equal rows; families
         that are fitted to rows, as Student's t, are not moved: raise ``n_init``.
@@ -106,11 +106,11 @@ class MixtureOf(LatentMixture, AsksForPartitions):
     >>> from posteriori import Gamma, Poisson
     >>> rng = np.random.default_rng(0)
     >>> counts = np.concatenate([rng.poisson(2.0, 150), rng.poisson(11.0, 50)])
-    >>> quick = MixtureOf(Poisson, 2, random_state=0).fit(counts)
+    >>> quick = FamilyMixture(Poisson, 2, random_state=0).fit(counts)
     >>> quick.weights_.round(2), quick.model_.components.rate.round(1)
     (array([0.71, 0.29]), array([ 2. , 10.3]))
-    >>> model = MixtureOf(Poisson, 2, prior=Gamma(1.0, 0.2), random_state=0).fit(counts)
-    >>> single = MixtureOf(Poisson, 1, prior=Gamma(1.0, 0.2)).fit(counts)
+    >>> model = FamilyMixture(Poisson, 2, prior=Gamma(1.0, 0.2), random_state=0).fit(counts)
+    >>> single = FamilyMixture(Poisson, 1, prior=Gamma(1.0, 0.2)).fit(counts)
     >>> bool(model.log_evidence_.value > single.log_evidence_.value + 100)
     True
     """
@@ -122,7 +122,7 @@ class MixtureOf(LatentMixture, AsksForPartitions):
         *,
         prior: Any = None,
         weight_concentration_prior: float | None = None,
-        moves: bool = True,
+        split_merge: bool = True,
         n_init: int = 10,
         max_iter: int = 1000,
         tol: float = 1e-6,
@@ -134,7 +134,7 @@ class MixtureOf(LatentMixture, AsksForPartitions):
         self.n_components = n_components
         self.prior = prior
         self.weight_concentration_prior = weight_concentration_prior
-        self.moves = moves
+        self.split_merge = split_merge
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from posteriori import MvNormal
-from posteriori.sequence import LinearSystem
+from posteriori.sequence import LinearGaussianSystem
 from tests.inference.oracles import dense_posterior, random_chain
 
-WALK = LinearSystem(1.0, 0.5, 1.0, 1.0, 0.0, 1.0)
+WALK = LinearGaussianSystem(1.0, 0.5, 1.0, 1.0, 0.0, 1.0)
 SEEN = [1.0, 2.0, 1.5]
 
 
 def system_of(chain):
-    return LinearSystem(
+    return LinearGaussianSystem(
         chain.transition,
         chain.transition_cov,
         chain.emission,
@@ -53,7 +53,7 @@ def test_smoother_has_the_numbers_of_the_notes():
 @pytest.mark.topic("000/W12")
 def test_the_inner_covariance_is_that_of_the_transition():
     """The prediction AVAᵀ + Γ has the noise of the state, not that of the observation."""
-    system = LinearSystem([[2.0]], 0.25, 1.0, 4.0, 0.0, 1.0)
+    system = LinearGaussianSystem([[2.0]], 0.25, 1.0, 4.0, 0.0, 1.0)
     first = 1.0 / (1.0 + 1.0 / 4.0)  # V = 1/(1/V₀ + 1/Σ)
     inner = 4.0 * first + 0.25
     gain = inner / (inner + 4.0)
@@ -65,7 +65,9 @@ def test_the_inner_covariance_is_that_of_the_transition():
 
 @pytest.mark.topic("000/W12")
 def test_a_step_without_observation_moves_the_mean_by_the_transition_alone():
-    system = LinearSystem([[0.9, 0.2], [0.0, 0.8]], np.eye(2), [[1.0, 0.0]], 1.0, [1, 2], np.eye(2))
+    system = LinearGaussianSystem(
+        [[0.9, 0.2], [0.0, 0.8]], np.eye(2), [[1.0, 0.0]], 1.0, [1, 2], np.eye(2)
+    )
     found = system.filter([1.0, np.nan])
     np.testing.assert_allclose(found.mean[1], system.transition @ found.mean[0], rtol=1e-14)
     assert found.log_predictive[1] == 0.0
@@ -111,7 +113,9 @@ def test_a_varying_system_is_told_its_future():
             a, axes = getattr(whole, name), 1 if name.endswith("offset") else 2
             shift = 1 if name.startswith("transition") and len(a) == 6 else 0
             cut[name] = a if a.ndim == axes else a[max(steps.start - shift, 0) : steps.stop - shift]
-        return LinearSystem(**cut, initial_mean=whole.initial_mean, initial_cov=whole.initial_cov)
+        return LinearGaussianSystem(
+            **cut, initial_mean=whole.initial_mean, initial_cov=whole.initial_cov
+        )
 
     y = np.random.default_rng(0).normal(size=(7, 2))
     past, future = part(slice(0, 5)), part(slice(5, 7))
@@ -121,7 +125,7 @@ def test_a_varying_system_is_told_its_future():
     )
     found = past.forecast(y[:5], 2, future=future)
     np.testing.assert_allclose(found.mean, expected, rtol=1e-9)
-    with pytest.raises(ValueError, match="future=LinearSystem"):
+    with pytest.raises(ValueError, match="future=LinearGaussianSystem"):
         past.forecast(y[:5], 2)
     with pytest.raises(ValueError, match="future must have 3 states"):
         past.forecast(y[:5], 2, future=WALK)
@@ -172,7 +176,9 @@ def test_a_column_of_numbers_is_one_series(y):
 def test_without_transition_noise_it_is_regression():
     rng = np.random.default_rng(8)
     x, y = rng.normal(size=(20, 3)), rng.normal(size=20)
-    system = LinearSystem(np.eye(3), np.zeros((3, 3)), x[:, None, :], 0.5, np.zeros(3), np.eye(3))
+    system = LinearGaussianSystem(
+        np.eye(3), np.zeros((3, 3)), x[:, None, :], 0.5, np.zeros(3), np.eye(3)
+    )
     precision = np.eye(3) + x.T @ x / 0.5
     post = system.smooth(y)
     np.testing.assert_allclose(post.cov[0], np.linalg.inv(precision), rtol=1e-11)
@@ -211,8 +217,11 @@ def test_draws_given_data_have_the_moments_of_the_smoother():
 
 
 def test_systems_are_equal_by_their_numbers_and_cannot_be_changed():
-    assert LinearSystem([[1.0]], [[0.5]], [[1.0]], [[1.0]], [0.0], [[1.0]], [0.0], [0.0]) == WALK
-    assert LinearSystem(1.0, 0.6, 1.0, 1.0, 0.0, 1.0) != WALK
+    assert (
+        LinearGaussianSystem([[1.0]], [[0.5]], [[1.0]], [[1.0]], [0.0], [[1.0]], [0.0], [0.0])
+        == WALK
+    )
+    assert LinearGaussianSystem(1.0, 0.6, 1.0, 1.0, 0.0, 1.0) != WALK
     with pytest.raises(ValueError, match="read-only"):
         WALK.transition[0, 0] = 2.0
 
@@ -238,7 +247,7 @@ def test_what_is_no_system_is_refused(change, message):
         "initial_cov": 1.0,
     }
     with pytest.raises(ValueError, match=message):
-        LinearSystem(**(given | change))
+        LinearGaussianSystem(**(given | change))
 
 
 def test_what_is_no_series_is_refused():
