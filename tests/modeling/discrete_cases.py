@@ -114,7 +114,7 @@ CASES = {
     "hidden Markov model": Case(hidden_markov, {"y": Y}, {"z": T4}, "forward-backward"),
     "several emissions": Case(
         several_emissions,
-        {"x": [0, 3, np.nan], "y": [0.2, 1.0, 2.5]},
+        {"x": [0, 3, np.nan], "c": [np.nan, 1, np.nan], "y": [0.2, 1.0, 2.5]},
         {"z": T3, "c": Unknown((3,), 2), "x": Unknown((3,), 4)},
         "forward-backward",
     ),
@@ -231,7 +231,7 @@ CASES = {
     ),
     "one regime of several series": Case(
         one_regime_of_several_series,
-        {"y": RNG.normal(size=(2, 2))},
+        {"c": [[np.nan, 1], [np.nan, np.nan]], "y": RNG.normal(size=(2, 2))},
         {"g": Unknown((), 3), "z": Unknown((2, 2), 2), "c": Unknown((2, 2), 2)},
         "forward-backward",
     ),

@@ -80,8 +80,8 @@ def check_radon(page: Names) -> None:
     reads = np.zeros((counties + 3, counties + 3))
     reads[:counties, : counties + 2] = levels
     reads[counties:, counties:] = np.eye(3)
-    grid = {"between": np.linspace(0.002, 0.4, 60), "within": np.linspace(0.64, 0.84, 40)}
-    logs, means, variances = np.empty((60, 40)), [], []
+    grid = {"between": np.linspace(0.002, 0.4, 36), "within": np.linspace(0.64, 0.84, 20)}
+    logs, means, variances = np.empty((36, 20)), [], []
     for i, between in enumerate(grid["between"]):
         prior = np.append(np.full(counties, between**-2.0), np.full(3, 0.01))
         for j, within in enumerate(grid["within"]):
@@ -133,7 +133,7 @@ def check_seeds(page: Names) -> None:
 
 def of_plates(r: np.ndarray, n: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """Evidence, and a and b with their weights on a grid of logarithms."""
-    grid = np.linspace(-3.0, 5.0, 161)
+    grid = np.linspace(-3.0, 5.0, 81)
     a, b = np.meshgrid(np.exp(grid), np.exp(grid), indexing="ij")
     logs = sum(stats.gamma(2, scale=5.0).logpdf(x) + np.log(x) for x in (a, b))
     for k, size in zip(r, n, strict=True):

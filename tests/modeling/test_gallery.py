@@ -327,7 +327,14 @@ def run_page(name: str) -> Names:
     return names
 
 
-@pytest.mark.parametrize("name", PAGES)
+#: Pages that infer for seconds; what is theirs alone is small elsewhere: chains beside one another in
+#: variational/nodes and exact/test_discrete.py, autoregressions with gaps in variational/ascent.
+LONG = {"ar_order", "factorial_hmm"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(page, marks=pytest.mark.slow) if page in LONG else page for page in PAGES]
+)
 def test_the_numbers_of_a_page_are_those_of_its_oracle(name: str) -> None:
     PAGES[name](run_page(name))
 

@@ -70,10 +70,10 @@ def test_missing_entries(y: Any) -> None:
 def test_energies_are_averages_over_draws(build: Any, data: dict[str, Any]) -> None:
     model = build()
     post = model.infer(data)
-    draws = post.sample(500, rng=1)
+    draws = post.sample(200, rng=1)
     logs = [
         model.log_joint({**data, **{n: values[i] for n, values in draws.items()}})
-        for i in range(500)
+        for i in range(200)
     ]
     error = np.std(logs) / np.sqrt(len(logs))
     account = post.explain()

@@ -97,7 +97,7 @@ def test_the_mean_of_the_ratios_is_the_evidence(case: str) -> None:
     found = weigh(
         result.weighable(),
         post._solved.inside,
-        500,
+        200,
         np.random.default_rng(0),
         Progress(False),
     )
@@ -182,7 +182,7 @@ def test_a_belief_that_is_right_has_equal_weights() -> None:
 def test_cuts_between_what_is_independent_do_no_harm() -> None:
     x = np.array([-3.0, -1.0, 1.0, 3.0])  # Σ x = 0: given data, a and b are independent
     post = effects(x).infer(x=x, y=[0.0, 1.0, 1.0, 4.0], factorize="full")
-    found = post.reliability(rng=0)
+    found = post.reliability(200, rng=0)
     assert found.khat < 0.1
     for deviation in found.unknowns.values():
         assert deviation.ratio == pytest.approx(1.0, abs=1e-6)
@@ -196,7 +196,7 @@ def test_cuts_between_correlated_numbers_are_found() -> None:
     post = effects(x).infer(data, factorize="full")
     exact = np.sqrt([post.a.variance, post.b.variance]) / np.sqrt(np.diagonal(joint.cov))
     assert np.all(exact < 0.8)
-    found = [post.reliability(300, rng=seed).unknowns for seed in range(6)]
+    found = [post.reliability(100, rng=seed).unknowns for seed in range(6)]
     for name, ratio in zip("ab", exact, strict=True):
         ratios = [f[name].ratio for f in found]
         assert abs(np.mean(ratios) - ratio) < 5 * np.std(ratios) / 6**0.5 + 0.01
@@ -273,7 +273,7 @@ def test_exact_posteriors_have_nothing_to_check() -> None:
 
 
 def test_integrals_agree_with_their_draws() -> None:
-    found = groups().infer(y=Y).reliability(500, rng=0)
+    found = groups().infer(y=Y).reliability(200, rng=0)
     assert found.weighed == ("between",)
     assert found.khat < 0.5
     assert found.too_narrow == found.shifted == ()

@@ -1,6 +1,7 @@
 """Other origins and other units: the same beliefs, and a bound that moves by the Jacobian alone."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from posteriori import (
     Wishart,
 )
 from posteriori.modeling import Chain, Input, Model, dot
+from posteriori.modeling.posterior.posterior import Posterior
 from tests.modeling.variational.cases import clusters, noise
 
 X = clusters(8)
@@ -230,11 +232,19 @@ SETTINGS = [
 ]
 
 
+def learned(setting: Setting) -> Posterior:
+    return setting.model.infer(setting.data, init=setting.start, tol=1e-10, max_iter=5000)
+
+
+@cache
+def at_home(make: Callable[[float, float], Setting]) -> Posterior:
+    """Return what is learned about 0 in units of 1, with which all else is compared."""
+    return learned(make(0.0, 1.0))
+
+
 def check(make: Callable[[float, float], Setting], c: float, s: float) -> None:
     near, far = make(0.0, 1.0), make(c, s)
-    options: dict[str, Any] = {"tol": 1e-10, "max_iter": 5000}
-    a = near.model.infer(near.data, init=near.start, **options)
-    b = far.model.infer(far.data, init=far.start, **options)
+    a, b = at_home(make), learned(far)
     (y,) = (v for k, v in near.data.items() if k not in near.model._inputs)
     jacobian = np.isfinite(y).sum() * np.log(s)
     assert_allclose(float(b.log_evidence) + jacobian, float(a.log_evidence), rtol=1e-8)

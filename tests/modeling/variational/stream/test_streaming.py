@@ -171,7 +171,9 @@ def assert_same_beliefs(post, expected, *, rtol=1e-10):
 
 
 @pytest.mark.filterwarnings("ignore:variational inference stopped after")
-@pytest.mark.parametrize("rows", [100, 150, 263])
+@pytest.mark.parametrize(
+    "rows", [263, *(pytest.param(n, marks=pytest.mark.slow) for n in (100, 150))]
+)
 @pytest.mark.parametrize("name", CASES)
 def test_parts_say_what_all_rows_say(name, rows, monkeypatch):
     """The bound after every sweep and all beliefs, also those about rows, whatever the parts."""
