@@ -224,6 +224,20 @@ def test_many_rows_in_few_bins_and_few_rows_in_many_bins_have_the_same_profile()
     )
 
 
+@pytest.mark.parametrize("criterion", [scores.GINI, scores.VARIANCE])
+def test_rows_of_weight_0_are_not_there(criterion):
+    x, y, weight = table(3, rows=60)
+    x[::3] = x[1::3]  # a value for each bin is left
+    there = np.arange(60) % 3 != 0
+    whole = grown(criterion, x, y, weight * there, 3, [0, 0, 0])
+    rest = grown(criterion, x[there], y[there], weight[there], 3, [0, 0, 0])
+    np.testing.assert_array_equal(np.sort(whole.rows), np.flatnonzero(there))
+    np.testing.assert_array_equal(whole.leaf_of_rows(60)[~there], -1)
+    np.testing.assert_array_equal(whole.leaf_of_rows(60)[there], rest.leaf_of_rows(there.sum()))
+    np.testing.assert_array_equal(whole.trees.column, rest.trees.column)
+    np.testing.assert_allclose(whole.sums, rest.sums)
+
+
 def test_the_leaf_that_gains_most_is_split_first():
     x, y, weight = table(7, rows=200, gaps=False)
     large = grown(scores.VARIANCE, x, y, weight, 3, [0, 0, 0], max_leaves=9)
