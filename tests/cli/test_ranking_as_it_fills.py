@@ -11,9 +11,8 @@ from rich.live import Live
 from typer.testing import CliRunner
 
 from posteriori.analysis.fitting.running import Outcome
-from posteriori.analysis.report.ranking_so_far import table_so_far, verdict_so_far
 from posteriori.cli import app
-from posteriori.cli.ranking_as_it_fills import told_outcomes
+from posteriori.cli.ranking_as_it_fills import table_so_far, told_outcomes, verdict_so_far
 from posteriori.selection.candidates import candidates_for
 from posteriori.selection.cross_validation import Unseen
 

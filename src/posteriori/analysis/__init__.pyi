@@ -1,4 +1,4 @@
-from posteriori.analysis.analyzing import Analysis as Analysis, compare as compare
+from posteriori.analysis.analyzing import compare as compare
 from posteriori.analysis.counted.profiles import (
     ClusterProfile as ClusterProfile,
     Trait as Trait,
@@ -28,3 +28,4 @@ from posteriori.analysis.segments.segmenting import (
 )
 from posteriori.analysis.table.columns import Column as Column
 from posteriori.analysis.table.reading import TableFile as TableFile, read_table as read_table
+from posteriori.analysis.targets.conclusions import Analysis as Analysis

@@ -1,131 +1,24 @@
-"""From a table to a verdict: which model the data support, how surely, and what it predicts."""
+"""The task compare: which model a table supports, for one of its columns or for all of them together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Iterable, Sequence
+from typing import overload
 
 from posteriori.analysis.densities.describing import TableDensity, describe_density
-from posteriori.analysis.fitting.findings import Findings, conclude
-from posteriori.analysis.fitting.running import Outcome
-from posteriori.analysis.fitting.staged import run_in_stages
-from posteriori.analysis.fitting.table_problem import make_problem, read_target, suited_candidates
-from posteriori.analysis.fitting.workers import count_jobs
-from posteriori.analysis.report.ranking_tables import (
-    aligned,
-    ranked_data,
-    ranking_parts,
-    ranking_table,
-)
-from posteriori.analysis.report.verdict_words import verdict_of
-from posteriori.analysis.saved.column_reader import common_facts
-from posteriori.analysis.saved.table_model import TableModel
+from posteriori.analysis.fitting.running import Outcome, run_in_stages
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.analysis.table.reading import to_pandas
-from posteriori.analysis.tasks.contract import Table, TaskResult
-from posteriori.analysis.tasks.sections import Page, Printed
+from posteriori.analysis.targets.conclusions import Analysis, conclude
+from posteriori.analysis.targets.table_problem import (
+    fit_target,
+    make_problem,
+    read_target,
+    suited_candidates,
+)
+from posteriori.analysis.tasks.contract import Table
 
-__all__ = ["Analysis", "compare"]
-
-
-class Analysis(Findings, TaskResult):
-    """What a table says about models for one of its columns, with a report and models to keep.
-
-    Attributes
-    ----------
-    target : Target
-    columns : list of Column
-        All columns of the table but the target.
-    problem : Problem
-        Converted rows.
-    outcomes : dict of Outcome
-        By name of the candidate, best first.
-    ranking : Comparison
-    metrics : dict of dict
-        Errors of unseen rows, by name of the candidate.
-    notes : tuple of str
-        What was guessed and done.
-    seed : int
-    revealing : tuple of str
-        Columns that alone tell the target.
-    thorough : bool
-        Whether all was asked for that takes further fits.
-    """
-
-    @property
-    def verdict(self) -> str:
-        """How well the target can be predicted, by which model, how sure that is."""
-        return verdict_of(self)
-
-    @property
-    def model(self) -> TableModel:
-        """The model to act on, with the columns that it needs: it predicts tables and can be saved.
-
-        The one that predicts unseen rows best, if its errors are not larger than without any column. Of up
-        to 100 rows of numbers the average of all, if it is not worse by more than a standard error.
-        """
-        return self.table_model(self.kept)
-
-    def table_model(self, name: str) -> TableModel:
-        """Return one of the fitted models, with the columns that it needs."""
-        outcome = self.outcomes[name]
-        if outcome.model is None:
-            raise ValueError(f"{name!r} was not fitted: {outcome.failure}")
-        seen = set() if outcome.candidate.encoding == "nothing" else set(self.problem.kinds)
-        return TableModel(
-            name,
-            self.target.column.name,
-            outcome.model,
-            tuple(c for c in self.columns if c.name in seen),
-            self.target.classes,
-            self._facts(outcome),
-            self.target.kind,
-        )
-
-    @property
-    def model_words(self) -> str:
-        """What the model to act on is called where it is shown."""
-        return self.words(self.kept)
-
-    @property
-    def failure(self) -> str:
-        """Why no model was fitted; empty where one was."""
-        why = self.ranking.rows[0].failure
-        return f"no model was fitted: {why}" if why else ""
-
-    def printed(self, *, details: bool = False) -> Iterator[Printed]:
-        return ranking_parts(self, details=details)
-
-    def page(self, title: str) -> Page:
-        from posteriori.analysis.report.page import make_page
-
-        return make_page(self, title)
-
-    def code(self, loading: str = "") -> str:
-        from posteriori.analysis.report.page_code import code_of
-
-        return code_of(self, loading)
-
-    def data(self) -> dict[str, Any]:
-        kept = {"target": self.target.column.name, "task": self.target.task, "kept": self.kept}
-        return {**kept, "rows": len(self.problem.y), **ranked_data(self)}
-
-    def _facts(self, outcome: Outcome) -> dict[str, Any]:
-        evidence = outcome.evidence
-        return {
-            **common_facts(len(self.problem.y), self.seed),
-            "task": self.target.task,
-            "prior": outcome.candidate.prior,
-            "log_evidence": None if evidence is None else float(evidence),
-            "kind": "" if evidence is None else evidence.kind,
-            "held_out": self.ranking[outcome.name].elpd,
-            "metrics": dict(self.metrics[outcome.name]),
-            "loss": self.problem.loss,
-        }
-
-    def __repr__(self) -> str:
-        header, rows = ranking_table(self)
-        return "\n".join([*aligned([header, *rows]), "", self.verdict])
+__all__ = ["compare"]
 
 
 @overload
@@ -266,7 +159,7 @@ def compare(
             models=models,
             drop=drop,
             folds=folds,
-            jobs=count_jobs(jobs),
+            jobs=jobs,
             time_limit=time_limit,
             seed=seed,
             day_first=day_first,
@@ -282,12 +175,12 @@ def compare(
         candidates,
         seed,
         whole=thorough,
-        jobs=count_jobs(jobs),
+        fit=fit_target,
+        jobs=jobs,
         time_limit=time_limit,
         on_outcome=on_outcome,
     )
-    found = conclude(goal, columns, reached, seed)
-    return Analysis(**{**vars(found), "thorough": thorough})
+    return conclude(goal, columns, reached, seed, thorough=thorough)
 
 
 def _require_joint(task: str, loss: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -15,21 +15,28 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from posteriori.analysis.saved.model_files import save_model
-from posteriori.analysis.table.reading import read_table, reading_code
+from posteriori.analysis.table.reading import TableFile, read_table, reading_code
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.tasks.as_data import as_data
 from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.analysis.tasks.listed import Task
-from posteriori.analysis.tasks.sections import Grid, Printed, Words
+from posteriori.analysis.tasks.sections import Grid, Printed, Words, fit_columns
 from posteriori.analysis.warming.compiling_ahead import compiling_ahead
 from posteriori.cli.counted_progress import counted_progress
 from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes
 from posteriori.cli.ranking_as_it_fills import told_outcomes
-from posteriori.cli.results import print_table, read_and_tell, require_new_names
 from posteriori.cli.signatures import read_signature
 from posteriori.numerics.record_files import write_whole
 
-__all__ = ["Places", "answer_task", "print_result", "run_task"]
+__all__ = [
+    "Places",
+    "answer_task",
+    "print_result",
+    "print_table",
+    "read_and_tell",
+    "require_new_names",
+    "run_task",
+]
 
 
 class Places(NamedTuple):
@@ -199,3 +206,37 @@ _PROGRESS: dict[str, Callable[[Console, Task, bool], AbstractContextManager[Hear
     "count": _count,
     "tries": _tries,
 }
+
+
+def read_and_tell(console: Console, data: str, max_rows: int | None) -> TableFile:
+    """Read a table, and print its size and what was guessed of it."""
+    table = read_table(data, max_rows)
+    rows, columns = table.frame.shape
+    size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
+    console.print(plain(f"{data}: {size}"), markup=False)
+    print_notes(console, table.notes)
+    return table
+
+
+def require_new_names(frame: pd.DataFrame, names: Sequence[str]) -> None:
+    """Refuse a table that has one of the columns already that ``--out`` would append."""
+    taken = [name for name in names if name in frame.columns]
+    if taken:
+        raise ValueError(
+            f"the table has a column {taken[0]!r} already, which --out would append: rename it"
+        )
+
+
+def print_table(
+    console: Console,
+    header: tuple[str, ...],
+    rows: Sequence[tuple[str, ...]],
+    *,
+    strong: bool = False,
+) -> list[str]:
+    """Print a table; return the headings of columns that do not fit and are left out."""
+    lines, hidden = fit_columns(header, rows, console.width)
+    styles = ("dim", "bold" if strong else "", *[""] * len(rows))
+    for line, style in zip(lines, styles, strict=False):
+        console.print(plain(line), style=style, markup=False, soft_wrap=True)
+    return hidden

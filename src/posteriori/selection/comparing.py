@@ -27,9 +27,15 @@ from posteriori.estimators.contract import (
 )
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.progress import Progress
-from posteriori.selection.comparison import Comparison, Row
+from posteriori.selection.comparison import (
+    Comparison,
+    Row,
+    ranked,
+    row_of,
+    with_differences,
+    with_probabilities,
+)
 from posteriori.selection.held_out import HeldOut, held_out_density
-from posteriori.selection.ranking import ranked, row_of, with_differences, with_probabilities
 from posteriori.selection.same_data import require_same_data
 
 __all__ = ["PRIOR_SCALES", "rank_models", "fitted", "select"]

@@ -27,13 +27,13 @@ from posteriori.estimators.contract import (
 from posteriori.estimators.parameters import require_estimator
 from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.types import Array
+from posteriori.selection.comparison import standard_error
 from posteriori.selection.cross_validation import (
     cross_validate,
     recorded_log_density,
     recording_step,
 )
 from posteriori.selection.psis import leave_one_out, waic
-from posteriori.selection.ranking import standard_error
 
 __all__ = [
     "TRUSTED_SHAPE",

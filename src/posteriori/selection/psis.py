@@ -17,7 +17,7 @@ import numpy as np
 from posteriori.numerics.calculus.pareto_smoothing import FEWEST_DRAWS, smooth_weights
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
-from posteriori.selection.ranking import standard_error
+from posteriori.selection.comparison import standard_error
 
 __all__ = ["LeaveOneOut", "leave_one_out", "waic"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from posteriori.estimators.contract import ComparableResult, HasEvidence, last_step, offers
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
-from posteriori.selection.ranking import require_comparable
+from posteriori.selection.comparison import require_comparable
 
 __all__ = ["as_numbers", "require_same_data"]
 

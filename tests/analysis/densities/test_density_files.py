@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import DensityModel, load_model, save_model
-from posteriori.analysis.fitting.averaged import AVERAGE
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.selection.candidates import CANDIDATES
 from tests.analysis.densities.described_tables import customers, density_of, people, with_gaps
 from tests.analysis.saved.test_model_files import content_of, forge_content, require_cheap_refusal

@@ -10,7 +10,7 @@ import pytest
 from posteriori import compare
 from posteriori.analysis import Analysis, TableDensity
 from posteriori.analysis.densities.joint_problem import joint_candidates, make_joint_problem
-from posteriori.analysis.fitting.averaged import AVERAGE
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.candidates import CANDIDATES

@@ -8,7 +8,7 @@ import pytest
 
 from posteriori import compare
 from posteriori.analysis.densities.joint_problem import fit_density, make_joint_problem
-from posteriori.analysis.fitting.averaged import AVERAGE
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.distributions import MvStudentT
 from posteriori.selection.candidates import CANDIDATES

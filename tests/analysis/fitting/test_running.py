@@ -18,7 +18,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from posteriori.analysis.fitting import running, workers
 from posteriori.analysis.fitting.running import run_candidates
-from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.analysis.fitting.workers import (
     COPIES,
     Workers,
@@ -26,6 +25,7 @@ from posteriori.analysis.fitting.workers import (
     in_new_processes,
     in_processes,
 )
+from posteriori.analysis.targets.table_problem import Problem, fit_target
 from posteriori.numerics.machine_code import kernel_cache
 from posteriori.regression import RobustRegressor
 from posteriori.selection.candidates import candidates_for
@@ -211,7 +211,7 @@ def test_costly_models_of_small_tables_have_processes_where_these_are_copies(
     monkeypatch.setattr(running, "in_processes", ask)
     for copies in (True, False):
         monkeypatch.setattr(running, "COPIES", copies)
-        run_candidates(candidates_for("regression", names), problem, jobs=2)
+        run_candidates(candidates_for("regression", names), problem, fit=fit_target, jobs=2)
         assert bool(asked) is (expected and copies)
         asked.clear()
 
@@ -225,9 +225,9 @@ def _memory_kind(table):
 
 def test_both_ways_give_the_same(problem, monkeypatch):
     candidates = candidates_for("regression", ["constant", "linear", "splines"])
-    here, _ = run_candidates(candidates, problem)
+    here, _ = run_candidates(candidates, problem, fit=fit_target)
     monkeypatch.setattr(running, "_WORTH_PROCESSES", 0)
-    there, ended = run_candidates(candidates, problem, jobs=2)
+    there, ended = run_candidates(candidates, problem, fit=fit_target, jobs=2)
     assert ended == ""
     found = {outcome.name: outcome for outcome in there}
     for one in here:
@@ -248,7 +248,10 @@ def test_both_ways_give_the_same(problem, monkeypatch):
 def test_the_last_of_the_quick_models_is_marked(problem, names, ends):
     heard = []
     found, _ = run_candidates(
-        candidates_for("regression", names), problem, on_outcome=lambda o, *_: heard.append(o)
+        candidates_for("regression", names),
+        problem,
+        fit=fit_target,
+        on_outcome=lambda o, *_: heard.append(o),
     )
     assert heard == found
     assert [o.name for o in heard] == names
@@ -259,7 +262,7 @@ def test_a_process_that_dies_is_told(problem, monkeypatch):
     monkeypatch.setattr(running, "_WORTH_PROCESSES", 0)
     monkeypatch.setattr(running, "_fit", die_as_fit)
     candidates = candidates_for("regression", ["constant", "linear"])
-    outcomes, ended = run_candidates(candidates, problem, jobs=2)
+    outcomes, ended = run_candidates(candidates, problem, fit=fit_target, jobs=2)
     assert ended == ""
     assert sorted(outcome.name for outcome in outcomes) == ["constant", "linear"]
     assert all("died, perhaps for lack of memory" in outcome.failure for outcome in outcomes)
@@ -273,7 +276,9 @@ def test_a_thread_that_dies_is_told(problem, monkeypatch):
         yield Workers(lambda *call: Future(), lambda: False)
 
     monkeypatch.setattr(running, "beside", lost)
-    outcomes, ended = run_candidates(candidates_for("regression", ["constant", "linear"]), problem)
+    outcomes, ended = run_candidates(
+        candidates_for("regression", ["constant", "linear"]), problem, fit=fit_target
+    )
     assert ended == ""
     assert all("died, perhaps for lack of memory" in outcome.failure for outcome in outcomes)
     assert len(outcomes) == 2
@@ -284,7 +289,7 @@ def test_the_time_limit_ends_fits_in_processes(problem, monkeypatch):
     monkeypatch.setattr(running, "_fit", sleep_as_fit)
     start = time.monotonic()
     outcomes, ended = run_candidates(
-        candidates_for("regression", ["linear"]), problem, jobs=2, time_limit=0.5
+        candidates_for("regression", ["linear"]), problem, fit=fit_target, jobs=2, time_limit=0.5
     )
     assert (outcomes, ended) == ([], "time")
     assert time.monotonic() - start < 60
@@ -298,7 +303,7 @@ def test_warnings_are_kept_with_the_candidate(problem, monkeypatch):
     honest = RobustRegressor.fit
     monkeypatch.setattr(RobustRegressor, "fit", complain)
     candidates = candidates_for("regression", ["constant", "robust linear"])
-    outcomes, _ = run_candidates(candidates, problem)
+    outcomes, _ = run_candidates(candidates, problem, fit=fit_target)
     assert {outcome.name: outcome.warnings for outcome in outcomes} == {
         "constant": (),
         "robust linear": ("so so",),

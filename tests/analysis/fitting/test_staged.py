@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from posteriori import compare
-from posteriori.analysis.fitting import staged
+from posteriori.analysis.fitting import running
 
 NAMES = [
     "constant",
@@ -28,8 +28,8 @@ def table():
 
 @pytest.fixture(autouse=True)
 def small_sizes(monkeypatch):
-    monkeypatch.setattr(staged, "_LARGE", 400)
-    monkeypatch.setattr(staged, "_SAMPLE", 100)
+    monkeypatch.setattr(running, "_LARGE", 400)
+    monkeypatch.setattr(running, "_SAMPLE", 100)
 
 
 def rows_heard(table, **options):
@@ -67,7 +67,7 @@ def test_small_tables_few_models_and_thorough_comparisons_have_one_stage(table):
 
 def end_early(monkeypatch, reached, how="time"):
     """Let only some models be fitted to all rows before the end."""
-    honest, limits = staged.run_candidates, []
+    honest, limits = running.run_candidates, []
 
     def run(candidates, problem, *, time_limit, **options):
         limits.append(time_limit)
@@ -75,7 +75,7 @@ def end_early(monkeypatch, reached, how="time"):
             return honest(candidates, problem, **options)
         return honest([c for c in candidates if c.name in reached], problem, **options)[0], how
 
-    monkeypatch.setattr(staged, "run_candidates", run)
+    monkeypatch.setattr(running, "run_candidates", run)
     return limits
 
 
@@ -105,8 +105,8 @@ def test_an_interrupted_sample_is_the_end(table, monkeypatch):
         assert len(problem.y) == 100
         return honest(candidates[:2], problem, **options)[0], "interrupted"
 
-    honest = staged.run_candidates
-    monkeypatch.setattr(staged, "run_candidates", run)
+    honest = running.run_candidates
+    monkeypatch.setattr(running, "run_candidates", run)
     found, _ = rows_heard(table)
     assert found.interrupted
     assert found.best_single == "linear"

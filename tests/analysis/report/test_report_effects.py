@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from posteriori import compare
-from posteriori.analysis.fitting.importance import _parts, column_importance
 from posteriori.analysis.report.insights import weight_effects
+from posteriori.analysis.report.what_if import _parts, column_importance
 
 
 def test_shuffling_the_column_that_decides_loses_most():

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import compare
-from posteriori.analysis.report.tree_rules import best_tree
+from posteriori.analysis.report.insights import best_tree
 from posteriori.analysis.tasks.rendering import as_html
 
 TREE = "tree (averaged)"

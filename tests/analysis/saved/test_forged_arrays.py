@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from posteriori.analysis import save_model
-from posteriori.analysis.fitting.averaged import AVERAGE
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.saved.saved_classes import CLASSES
 from posteriori.analysis.saved.stated_shapes import annotations_of, stated_shapes
 from posteriori.distributions.statistics import Moments

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from posteriori.analysis import load_model, save_model
-from posteriori.analysis.fitting.averaged import AVERAGE
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.saved.object_tree import from_tree, to_tree
 from posteriori.analysis.saved.saved_classes import CLASSES, EARLIER_NAMES
 from posteriori.selection.candidates import CANDIDATES

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis.warming import compiling_ahead as ahead
-from posteriori.analysis.warming.recipes import RECIPES, grown_recipes
+from posteriori.analysis.warming.compiling_ahead import RECIPES, grown_recipes
 
 _PARENT = """
 import time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,38 +12,34 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from posteriori.analysis.densities.density_average import DensityAverage
-from posteriori.analysis.densities.density_words import density_verdict
+from posteriori.analysis.densities.density_page import (
+    density_code,
+    density_verdict,
+    make_density_page,
+)
 from posteriori.analysis.densities.joint_problem import (
+    DensityAverage,
     JointProblem,
     fit_joint,
     joint_candidates,
     make_joint_problem,
 )
 from posteriori.analysis.densities.odd_rows import OddRow, find_odd_rows
-from posteriori.analysis.fitting.ranked_outcomes import rank_outcomes, told_end, without_average
-from posteriori.analysis.fitting.running import INTERRUPTED, Outcome
-from posteriori.analysis.fitting.staged import run_in_stages
-from posteriori.analysis.report.ranking_tables import (
-    aligned,
-    ranked_data,
-    ranking_parts,
-    ranking_table,
-)
-from posteriori.analysis.saved.column_reader import common_facts
+from posteriori.analysis.fitting.running import Outcome, run_in_stages
+from posteriori.analysis.ranking.ranked_outcomes import rank_outcomes, told_end
+from posteriori.analysis.ranking.ranked_result import RankedResult
 from posteriori.analysis.saved.density_model import DensityModel
 from posteriori.analysis.table.columns import Column, describe_columns
-from posteriori.analysis.tasks.contract import TaskResult
-from posteriori.analysis.tasks.sections import Page, Printed
+from posteriori.analysis.tasks.sections import Page
 from posteriori.numerics.types import Array, IntArray
-from posteriori.selection.comparison import Comparison, Row
+from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
 
 __all__ = ["TableDensity", "describe_density"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TableDensity(TaskResult):
+class TableDensity(RankedResult):
     """What a table says about densities of all its columns together.
 
     Attributes
@@ -75,53 +71,9 @@ class TableDensity(TaskResult):
     seed: int
 
     @property
-    def kept(self) -> str:
-        """The density that holds unseen rows most probable."""
-        return self.ranking.best
-
-    @property
-    def best_single(self) -> str:
-        """The best one that is no average."""
-        return self.single_rows[0].name
-
-    @cached_property
-    def single_rows(self) -> list[Row]:
-        """The ranking without the average, with differences to the best of these."""
-        return without_average(self.ranking, self.outcomes)
-
-    @property
-    def detailed_rows(self) -> list[Row]:
-        """The ranking, as its evidences are all there are."""
-        return list(self.ranking.rows)
-
-    @property
-    def thorough(self) -> bool:
-        """All that there is to tell is told."""
-        return True
-
-    @property
     def metrics(self) -> dict[str, Metrics]:
         """No errors, as nothing is predicted."""
         return {}
-
-    @property
-    def baseline(self) -> str:
-        """No model that others may not fall behind."""
-        return ""
-
-    def error_ratio(self, name: str) -> float:
-        """No model errs more than another."""
-        del name
-        return 1.0
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the work before all models were fitted."""
-        return any(outcome.failure == INTERRUPTED for outcome in self.outcomes.values())
-
-    def words(self, name: str) -> str:
-        """What a model is called where it is shown."""
-        return self.outcomes[name].candidate.words
 
     @property
     def used(self) -> tuple[Column, ...]:
@@ -183,50 +135,19 @@ class TableDensity(TaskResult):
 
     def table_model(self, name: str) -> DensityModel:
         """Return one of the fitted densities, with the columns that it needs."""
-        outcome = self.outcomes[name]
-        if outcome.model is None:
-            raise ValueError(f"{name!r} was not fitted: {outcome.failure}")
-        evidence = outcome.evidence
-        facts = {
-            **common_facts(len(self.problem.X), self.seed),
-            "prior": outcome.candidate.prior,
-            "log_evidence": None if evidence is None else float(evidence),
-            "kind": "" if evidence is None else evidence.kind,
-            "held_out": self.ranking[name].elpd,
-        }
+        outcome = self.fitted_outcome(name)
+        facts = self.facts_of(outcome, len(self.problem.X), self.seed)
         return DensityModel(name, outcome.model, self.used, facts)
 
-    @property
-    def model_words(self) -> str:
-        """What the density is called where it is shown."""
-        return self.words(self.kept)
-
-    @property
-    def failure(self) -> str:
-        """Why no model was fitted; empty where one was."""
-        why = self.ranking.rows[0].failure
-        return f"no model was fitted: {why}" if why else ""
-
-    def printed(self, *, details: bool = False) -> Iterator[Printed]:
-        return ranking_parts(self, details=details)
-
     def page(self, title: str) -> Page:
-        from posteriori.analysis.densities.density_page import make_density_page
-
         return make_density_page(self, title)
 
     def code(self, loading: str = "") -> str:
-        from posteriori.analysis.densities.density_page import density_code
-
         return density_code(self, loading)
 
     def data(self) -> dict[str, Any]:
-        kept = {"target": None, "task": "density", "kept": self.kept, "rows": len(self.frame)}
-        return {**kept, **ranked_data(self), "odd_rows": self.odd_rows}
-
-    def __repr__(self) -> str:
-        header, rows = ranking_table(self)
-        return "\n".join([*aligned([header, *rows]), "", self.verdict])
+        about = {"target": None, "task": "density", "rows": len(self.frame)}
+        return {**about, **super().data(), "odd_rows": self.odd_rows}
 
 
 def describe_density(
@@ -235,7 +156,7 @@ def describe_density(
     models: Sequence[str] | None = (),
     drop: Iterable[str] = (),
     folds: int = 5,
-    jobs: int = 1,
+    jobs: int | None = 1,
     time_limit: float | None = None,
     seed: int = 0,
     day_first: bool | None = None,

@@ -8,7 +8,7 @@ evidences, are densities of this table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,17 +22,21 @@ from posteriori.analysis.saved.density_model import log_density_of
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted
 from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.inference.gaps.gap_beliefs import GapBelief, mix_gaps
+from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.selection.cross_validation import Unseen, split_rows
 
 __all__ = [
+    "DensityAverage",
     "JointProblem",
     "fit_density",
     "fit_joint",
     "joint_candidates",
     "make_joint_problem",
 ]
+
 
 #: Entries that a column needs, so that all folds see some.
 _FEWEST_ENTRIES = 5
@@ -148,3 +152,37 @@ def _density(problem: JointProblem, candidate: Candidate) -> Any:
         model.set_params(columns=problem.encoder.columns, priors=priors)
     kernels = "min_bandwidth" in model.get_params()
     return model.set_params(**{"min_bandwidth" if kernels else "min_width": widths})
+
+
+class DensityAverage(NamedTuple):
+    """Fitted densities of the same columns.
+
+    Attributes
+    ----------
+    models : tuple of estimators
+    weights : (K,)
+    """
+
+    models: tuple[Any, ...]
+    weights: Array
+
+    @classmethod
+    def of_fitted(cls, models: Mapping[str, Pipeline], weights: Mapping[str, float]) -> Pipeline:
+        """Return the average of pipelines that prepare columns alike, as a pipeline."""
+        shares = np.array([weights[name] for name in models])
+        encoder = next(iter(models.values()))[0]
+        average = cls(tuple(model[-1] for model in models.values()), shares)
+        return Pipeline([("columns", encoder), ("model", average)])
+
+    def score_samples(self, x: Array) -> Array:
+        """Return ln p of what is seen of rows, (N,)."""
+        return log_sum_exp(self._log_joint(x), axis=1)
+
+    def gap_beliefs(self, x: Array) -> tuple[GapBelief, ...]:
+        """Return what is believed of the gaps of rows; models count as what is seen of a row says."""
+        shares = softmax(self._log_joint(x), axis=1)
+        return mix_gaps([model.gap_beliefs(x) for model in self.models], shares)
+
+    def _log_joint(self, x: Array) -> Array:
+        logs = [model.score_samples(x) for model in self.models]
+        return np.stack(logs, axis=1) + np.log(self.weights)

@@ -12,44 +12,36 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.preparation import (
-    CURVED,
-    CodeColumns,
-    NoColumns,
-    NumberColumns,
-)
-from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.analysis.fitting.workers import (
     COPIES,
     OutOfTimeError,
     beside,
+    count_jobs,
     done_calls,
     in_processes,
 )
-from posteriori.estimators.contract import CountsParameters, HasEvidence, TellsBends, offers
+from posteriori.analysis.table.wording import fixed_number
+from posteriori.estimators.contract import CountsParameters, HasEvidence, offers
 from posteriori.numerics.evidence import LogEvidence
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, IntArray
 from posteriori.selection.candidates import Candidate
-from posteriori.selection.cross_validation import fit_in_parts, join_folds, predict_fold
+from posteriori.selection.cross_validation import join_folds
 
 __all__ = [
     "DIED",
+    "FitsPart",
     "INTERRUPTED",
     "OUT_OF_TIME",
-    "FitsPart",
     "Outcome",
-    "make_pipeline",
+    "Reached",
     "run_candidates",
+    "run_in_stages",
 ]
 
 
 #: Numbers in all inputs, times the classes beyond the first, from which on processes are worth their start.
 _WORTH_PROCESSES = 300_000
-
-#: Levels of a category that trees may tell apart.
-_MOST_LEVELS = 1000
 
 #: Failures of candidates that were not waited for.
 INTERRUPTED, OUT_OF_TIME = "interrupted", "not reached within the time limit"
@@ -100,31 +92,6 @@ class Outcome(NamedTuple):
         return self.candidate.name
 
 
-def make_pipeline(candidate: Candidate, kinds: dict[str, str], classes: int = 0) -> Pipeline:
-    """Return preparation and model of a candidate for so many classes, unfitted."""
-    basis, model = candidate.make_basis(), candidate.make()
-    if candidate.encoding == "codes":
-        codes = CodeColumns(kinds)
-        return Pipeline([("columns", codes), ("model", model.set_params(columns=codes.columns))])
-    if candidate.encoding == "mixed":
-        mixed = CodeColumns(kinds, max_levels=_MOST_LEVELS)
-        model.set_params(columns=mixed.asked_columns)
-        return Pipeline([("columns", mixed), ("model", model)])
-    if candidate.encoding == "nothing":
-        return Pipeline([("columns", NoColumns()), ("model", model)])
-    if offers(basis, TellsBends) and "own_scale" in model.get_params():
-        curved = sum(kind in CURVED for kind in kinds.values())
-        model.set_params(own_scale=list(basis.bent(curved)))
-    groups = sum(kind == "category" for kind in kinds.values())
-    if candidate.encoding == "groups" and groups:
-        model.set_params(groups=list(range(-groups, 0)))
-        outputs = max(classes - 1, 1)
-        grouped = NumberColumns(kinds, basis=basis, grouped=True, outputs=outputs)
-        return Pipeline([("columns", grouped), ("model", model)])
-    columns = NumberColumns(kinds, basis=basis)
-    return Pipeline([("columns", columns), ("model", model)])
-
-
 class _Part(NamedTuple):
     """One fit: what it says of a fold that it has not seen, or the model of all rows."""
 
@@ -134,14 +101,19 @@ class _Part(NamedTuple):
     failure: str = ""
 
 
+def join_rows(parts: list[Any], problem: Any) -> Any:
+    """Return what is said of all rows, each by the fit that has not seen it."""
+    return join_folds(parts, problem.splits)
+
+
 def run_candidates(
     candidates: Sequence[Candidate],
     problem: Any,
     *,
-    fit: FitsPart | None = None,
-    join: JoinsParts | None = None,
+    fit: FitsPart,
+    join: JoinsParts = join_rows,
     apart: bool | None = None,
-    jobs: int = 1,
+    jobs: int | None = 1,
     time_limit: float | None = None,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
 ) -> tuple[list[Outcome], str]:
@@ -152,17 +124,16 @@ def run_candidates(
     candidates : sequence of Candidate
     problem : Problem
         Or another one with rows ``X``, ``classes`` and ``splits``.
-    fit : callable, optional
+    fit : callable
         From problem, candidate and a fold what the candidate says of the fold, an ``Unseen``, when it is
-        fitted to the other rows; for no fold a pipeline that is fitted to all rows. By default the
-        target is predicted.
+        fitted to the other rows; for no fold a pipeline that is fitted to all rows.
     join : callable, optional
         From what is said of the folds, a list, and the problem, to what is said of all rows.
     apart : bool, optional
         Whether several fits at a time have processes of their own; by default where the table is large, and
         also for costly models of a small one where processes are copies, which start at once.
-    jobs : int
-        Fits at a time.
+    jobs : int, optional
+        Fits at a time; as :func:`count_jobs` says.
     time_limit : float, optional
         Seconds after which no result is waited for.
     on_outcome : callable, optional
@@ -176,6 +147,7 @@ def run_candidates(
     ended : {"", "interrupted", "time"}
         Why some were not.
     """
+    jobs = count_jobs(jobs)
     several = 1 if problem.classes is None else len(problem.classes) - 1
     large = problem.X.size * several >= _WORTH_PROCESSES
     if apart is None:
@@ -201,9 +173,7 @@ def run_candidates(
     deadline = float("inf") if time_limit is None else start + time_limit
     folds = [*range(len(problem.splits)), None]
     calls = deque(
-        ((c, place), (_fit, fit or _predict_part, c, fold))
-        for c in candidates
-        for place, fold in enumerate(folds)
+        ((c, place), (_fit, fit, c, fold)) for c in candidates for place, fold in enumerate(folds)
     )
     parts: dict[str, dict[int, _Part]] = {c.name: {} for c in candidates}
     try:
@@ -220,16 +190,12 @@ def run_candidates(
                     for call in [call for call in calls if call[0][0] is candidate]:
                         calls.remove(call)
                 wanted = [part] if part.failure else [mine[k] for k in range(len(folds))]
-                keep(_outcome(candidate, wanted, problem, join or _join_rows))
+                keep(_outcome(candidate, wanted, problem, join))
     except OutOfTimeError:
         return outcomes, "time"
     except KeyboardInterrupt:
         return outcomes, "interrupted"
     return outcomes, ""
-
-
-def _join_rows(parts: list[Any], problem: Any) -> Any:
-    return join_folds(parts, problem.splits)
 
 
 def _outcome(candidate: Candidate, parts: list[_Part], problem: Any, join: JoinsParts) -> Outcome:
@@ -264,16 +230,6 @@ def _fit(problem: Any, fit: FitsPart, candidate: Candidate, fold: int | None) ->
     return part._replace(seconds=time.perf_counter() - start, warnings=tuple(told))
 
 
-def _predict_part(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
-    classes = 0 if problem.classes is None else len(problem.classes)
-    pipeline = make_pipeline(candidate, problem.kinds, classes)
-    if fold is None:
-        return fit_in_parts(pipeline, problem.X, problem.y)
-    return predict_fold(
-        pipeline, problem.X, problem.y, problem.splits[fold], problem.classes, problem.loss
-    )
-
-
 @runtime_checkable
 class _SaysDensities(Protocol):
     """What was said of rows that a fit has not seen."""
@@ -296,3 +252,118 @@ def _first_sentence(text: str) -> str:
 def _reason(error: Exception) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+#: Rows above which a sample is drawn, and how many it has.
+_LARGE, _SAMPLE = 50_000, 20_000
+
+#: Models of the sample, the best ones, that are fitted to all rows.
+_FEW = 3
+
+#: Share of the time that the sample may take.
+_SHARE = 0.5
+
+
+class Reached(NamedTuple):
+    """What became of the candidates, and of which rows that is said.
+
+    Attributes
+    ----------
+    problem : Problem or JointProblem
+        All rows, or a sample.
+    candidates : sequence of Candidate
+        Those that were to be fitted to these rows.
+    outcomes : sequence of Outcome
+    ended : {"", "interrupted", "time"}
+    notes : tuple of str
+        What was done.
+    drawn : (n,) or None
+        Which rows the sample has.
+    """
+
+    problem: Any
+    candidates: Sequence[Candidate]
+    outcomes: Sequence[Outcome]
+    ended: str
+    notes: tuple[str, ...] = ()
+    drawn: IntArray | None = None
+
+
+def run_in_stages(
+    problem: Any,
+    candidates: Sequence[Candidate],
+    seed: int,
+    *,
+    whole: bool = False,
+    fit: FitsPart,
+    jobs: int | None = 1,
+    time_limit: float | None = None,
+    on_outcome: Callable[[Outcome, int, float], None] | None = None,
+) -> Reached:
+    """Fit candidates to all rows, or, where these are many, only those that do best on a sample.
+
+    Parameters
+    ----------
+    problem : Problem or JointProblem
+        With rows ``X``, of which it gives ``some``.
+    candidates : sequence of Candidate
+    seed : int
+        Draws the sample.
+    whole : bool
+        Whether all candidates are fitted to all rows.
+    fit, jobs, time_limit, on_outcome
+        As of :func:`run_candidates`; outcomes of the sample are
+        told of, and then those of all rows.
+    """
+    start, rows = time.monotonic(), len(problem.X)
+
+    def run(some: Sequence[Candidate], part: Any, limit: float | None) -> Reached:
+        found = run_candidates(
+            some, part, fit=fit, jobs=jobs, time_limit=limit, on_outcome=on_outcome
+        )
+        return Reached(part, some, *found)
+
+    if whole or rows <= _LARGE or len(candidates) <= _FEW + 2:
+        return run(candidates, problem, time_limit)
+    drawn = np.sort(np.random.default_rng(seed).permutation(rows)[:_SAMPLE])
+    first = run(
+        candidates,
+        problem.some(drawn, seed),
+        None if time_limit is None else _SHARE * time_limit,
+    )
+    first = first._replace(drawn=drawn, notes=(_on_sample(first, rows),))
+    if first.ended == "interrupted":
+        return first
+    left = None if time_limit is None else start + time_limit - time.monotonic()
+    if not _best_first(first.outcomes):  # as where a column has no entry in the sample
+        return run(candidates, problem, left)._replace(notes=first.notes)
+    chosen = _finalists(candidates, first.outcomes)
+    last = run(chosen, problem, left)
+    said = [o.candidate for o in last.outcomes if o.unseen is not None]
+    if not any(c.encoding != "nothing" or c.task == "density" for c in said):
+        return first._replace(ended=last.ended or first.ended)
+    named = ", ".join(c.words for c in chosen)
+    return last._replace(notes=(*first.notes, f"of these went on to all {rows:,} rows: {named}"))
+
+
+def _finalists(candidates: Sequence[Candidate], outcomes: Sequence[Outcome]) -> list[Candidate]:
+    """Return what is fitted to all rows: no column, the simplest with columns, then the best, best first."""
+    flat = [c for c in candidates if c.encoding == "nothing"][:1]
+    simplest = [c for c in candidates if c.encoding != "nothing"][:1]
+    best = [o.candidate for o in _best_first(outcomes)[:_FEW]]
+    return list({c.name: c for c in (*flat, *simplest, *best)}.values())
+
+
+def _best_first(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    held = [o for o in outcomes if o.unseen is not None]
+    return sorted(held, key=lambda o: -float(o.unseen.log_density.sum()))
+
+
+def _on_sample(first: Reached, rows: int) -> str:
+    """Say how many rows were drawn, and how the models rank on them."""
+    scores = ", ".join(
+        f"{o.candidate.words} {fixed_number(float(o.unseen.log_density.mean()), 2)}"
+        for o in _best_first(first.outcomes)
+    )
+    count = f"{len(first.outcomes)} of {len(first.candidates)} models"
+    return f"{count} were ranked on {_SAMPLE:,} rows drawn from {rows:,}, by their score: {scores or 'none'}"

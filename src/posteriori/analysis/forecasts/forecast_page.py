@@ -14,8 +14,8 @@ from posteriori.analysis.forecasts.forecast_words import (
     series_rows,
     step_rows,
 )
+from posteriori.analysis.ranking.ranked_result import failures_of, warnings_of
 from posteriori.analysis.report.figures import DASHES, draw_sensitivity, level_line
-from posteriori.analysis.report.ranking_tables import failures_of, warnings_of
 from posteriori.analysis.table.series_calendar import time_words
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.analysis.tasks.sections import (

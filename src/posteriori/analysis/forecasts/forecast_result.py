@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.fitting.averaged import AVERAGE
 from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.forecasts.forecast_page import (
     make_forecast_page,
@@ -25,7 +24,8 @@ from posteriori.analysis.forecasts.forecast_words import (
     verdict_of_forecasts,
 )
 from posteriori.analysis.forecasts.prepared_series import ForecastOptions, Prepared
-from posteriori.analysis.report.ranking_tables import aligned, remark_parts
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
+from posteriori.analysis.ranking.ranked_result import RankedResult
 from posteriori.analysis.saved.forecast_model import ForecastModel, keep_forecasts
 from posteriori.analysis.table.dated_column import DatedTable
 from posteriori.analysis.table.later_steps import interval_columns
@@ -52,7 +52,7 @@ _PATHS = 4000
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Forecast(TaskResult):
+class Forecast(RankedResult):
     """The forecast of a series, with the ranking of all candidates.
 
     Attributes
@@ -100,10 +100,6 @@ class Forecast(TaskResult):
     def fitted(self) -> Any:
         """Its model, fitted to all steps."""
         return self.outcomes[self.kept].model[-1]
-
-    def words(self, name: str) -> str:
-        """Return what a candidate is called where it is shown."""
-        return self.outcomes[name].candidate.words
 
     @cached_property
     def dist(self) -> Any:
@@ -155,18 +151,12 @@ class Forecast(TaskResult):
         """Which model foresees best, by how much, whether it beats the walk, and what it says."""
         return verdict_of_forecast(self)
 
-    @property
-    def failure(self) -> str:
-        """Why no model was fitted; empty where one was."""
-        why = self.ranking.rows[0].failure
-        return f"no model was fitted: {why}" if why else ""
-
     def printed(self, *, details: bool = False) -> Iterator[Printed]:
         known = bool(self.prepared.problem.origins)
         yield Grid(
             *forecast_rows(self), remarks=lambda hidden: [heading_words(hidden)] if known else []
         )
-        yield from remark_parts(self)
+        yield from self.remarks()
         if details and not self.failure:
             yield Grid(*step_rows(self))
 
@@ -193,15 +183,7 @@ class Forecast(TaskResult):
         return _AGAIN.code(asked, loading)
 
     def data(self) -> dict[str, Any]:
-        rows = [
-            {**asdict(row), "words": self.words(row.name), "errors": self.metrics.get(row.name, {})}
-            for row in self.ranking.rows
-        ]
-        return {"kept": self.kept, "ranking": rows, "forecast": self.frame}
-
-    def __repr__(self) -> str:
-        header, rows = forecast_rows(self)
-        return "\n".join([*aligned([header, *rows]), "", self.verdict])
+        return {**super().data(), "forecast": self.frame}
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.fitting.averaged import AVERAGE
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.table.series_calendar import time_words
 from posteriori.analysis.table.wording import (
     counted,

@@ -12,8 +12,6 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.fitting.averaged import AVERAGE
-from posteriori.analysis.fitting.ranked_outcomes import all_outcomes, order_outcomes, told_end
 from posteriori.analysis.fitting.running import (
     DIED,
     INTERRUPTED,
@@ -33,6 +31,12 @@ from posteriori.analysis.forecasts.prepared_series import (
     ForecastOptions,
     check_mass,
     prepare_series,
+)
+from posteriori.analysis.ranking.ranked_outcomes import (
+    AVERAGE,
+    all_outcomes,
+    order_outcomes,
+    told_end,
 )
 from posteriori.analysis.table.dated_column import DatedTable, read_dated_table
 from posteriori.analysis.table.reading import to_pandas
@@ -149,7 +153,7 @@ def forecast(
     )
     if by is None:
         return _forecast_series(
-            dated, 0, options, jobs=count_jobs(jobs), time_limit=time_limit, on_outcome=on_outcome
+            dated, 0, options, jobs=jobs, time_limit=time_limit, on_outcome=on_outcome
         )
     return _forecast_all(dated, options, count_jobs(jobs), time_limit, on_outcome)
 
@@ -216,7 +220,7 @@ def _forecast_series(
     place: int,
     options: ForecastOptions,
     *,
-    jobs: int = 1,
+    jobs: int | None = 1,
     time_limit: float | None = None,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
 ) -> Forecast:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from posteriori.analysis.counted.profiles import IN_DOUBT, ClusterProfile, Trait
-from posteriori.analysis.fitting.importance import Effects
 from posteriori.analysis.groups.cluster_figures import (
     draw_map,
     draw_numbers,
@@ -22,6 +21,7 @@ from posteriori.analysis.groups.cluster_words import (
     profile_rows,
 )
 from posteriori.analysis.report.figures import draw_effects
+from posteriori.analysis.report.what_if import Effects
 from posteriori.analysis.table.wording import counted, entry_words, short_number
 from posteriori.analysis.tasks.sections import (
     Beside,

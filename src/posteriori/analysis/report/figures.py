@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.fitting.findings import Findings
-from posteriori.analysis.fitting.importance import Effects
-from posteriori.analysis.report.what_if import EffectCurve
 from posteriori.distributions.batches import has_atoms
 from posteriori.drawing.charts.chart import BROAD, Axis, Chart
 from posteriori.drawing.charts.marks import (
@@ -27,6 +24,10 @@ from posteriori.drawing.charts.ticks import whole_ticks
 from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array
+
+if TYPE_CHECKING:
+    from posteriori.analysis.report.what_if import EffectCurve, Effects
+    from posteriori.analysis.targets.conclusions import Analysis
 
 __all__ = [
     "DASHES",
@@ -56,7 +57,7 @@ _MOST_BARS = 20
 _SPARK = (108.0, 30.0)
 
 
-def draw_predictions(found: Findings) -> str:
+def draw_predictions(found: Analysis) -> str:
     """Draw targets against predictions of unseen rows."""
     predicted, actual = _predicted_and_actual(found)
     ends = [min(predicted.min(), actual.min()), max(predicted.max(), actual.max())]
@@ -68,7 +69,7 @@ def draw_predictions(found: Findings) -> str:
     ).svg()
 
 
-def draw_residuals(found: Findings) -> str:
+def draw_residuals(found: Analysis) -> str:
     """Draw residuals of unseen rows against predictions."""
     predicted, actual = _predicted_and_actual(found)
     return Chart(
@@ -79,7 +80,7 @@ def draw_residuals(found: Findings) -> str:
     ).svg()
 
 
-def draw_density(found: Findings) -> str:
+def draw_density(found: Analysis) -> str:
     """Draw the targets with the predictive density of another one."""
     y = found.problem.y
     predictive = predictive_of(found.outcomes[found.kept].model, found.problem.X.iloc[:1])
@@ -254,7 +255,7 @@ def _cloud(x: Array, y: Array) -> Dots:
     return Dots(x, y, radius=1.6, opacity=0.5)
 
 
-def _predicted_and_actual(found: Findings) -> tuple[Array, Array]:
+def _predicted_and_actual(found: Analysis) -> tuple[Array, Array]:
     unseen = found.outcomes[found.kept].unseen
     assert unseen is not None
     rows = _some_rows(len(found.problem.y))

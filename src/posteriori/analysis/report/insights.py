@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from posteriori.analysis.fitting.importance import Effects, largest_first
-from posteriori.analysis.fitting.preparation import NumberColumns
-from posteriori.analysis.fitting.table_problem import Problem
-from posteriori.analysis.table.values import dates_of
+from posteriori.analysis.fitting.preparation import OTHER, CodeColumns, NumberColumns
+from posteriori.analysis.report.what_if import DIGITS, Effects, entry_text, largest_first
 from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.targets.table_problem import Problem
+from posteriori.analysis.tasks.sections import Markup, Part, Words
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import (
     DrawsWeights,
+    HasBestTree,
     HasPosterior,
     offers,
 )
@@ -24,9 +25,12 @@ from posteriori.estimators.group_columns import GroupEffects
 from posteriori.numerics.types import Array
 from posteriori.selection.cross_validation import Unseen
 
+if TYPE_CHECKING:
+    from posteriori.analysis.targets.conclusions import Analysis
+
 __all__ = [
     "LIMIT",
-    "entry_text",
+    "best_tree",
     "expected_at_least",
     "level_effects",
     "spread_words",
@@ -34,6 +38,7 @@ __all__ = [
     "surprising_rows",
     "weight_effects",
 ]
+
 
 #: Draws of weights from which intervals of 90 % are read.
 _DRAWS = 2_000
@@ -54,8 +59,6 @@ _UNITS = {
 
 #: A row surprises if the model expected fewer such rows than this.
 LIMIT = 0.1
-#: Digits of numbers that stand in the data.
-_DIGITS = 7
 
 
 def weight_effects(pipeline: Any) -> Effects | None:
@@ -179,7 +182,7 @@ def surprise_table(
     rows = []
     for row in surprising_rows(unseen, codes):
         if classes is None:
-            came = short_number(float(y[row]), _DIGITS)
+            came = short_number(float(y[row]), DIGITS)
             said = short_number(float(unseen.prediction[row]))
         else:
             came, said = str(y[row]), str(classes[unseen.prediction[row].argmax()])
@@ -190,14 +193,98 @@ def surprise_table(
     return ("row", "came", "predicted", *names, "such rows expected"), rows
 
 
-def entry_text(value: Any, kind: str) -> str:
-    """Write an entry of a converted column as a person would."""
-    if pd.isna(value):
-        return "missing"
-    if kind == "category":
-        return short_text(str(value))
+#: Leaves that are told; of a larger tree the last questions are left out.
+_MOST_LEAVES = 16
+
+#: Years: a cut at noon, between a day and the next, is told by the day before it.
+_QUARTER_DAY = 0.25 / 365.2425
+
+
+def best_tree(found: Analysis) -> list[Part]:
+    """Tell the most probable tree of the first candidate that has one; nothing where none has."""
+    for row in found.single_rows:
+        model = found.outcomes[row.name].model
+        if model is not None and offers(model[-1], HasBestTree):
+            return _tree(model, found.words(row.name))
+    return []
+
+
+def _tree(pipeline: Any, name: str) -> list[Part]:
+    tree, encoder = pipeline[-1].best_tree_, pipeline[0]
+    if tree.n_leaves == 1:
+        return [Words(f"Of the trees of “{name}” the most probable one asks nothing.")]
+    depth = _told_depth(tree)
+    words = (
+        f"“{name}” averages many trees. This is the most probable of them (probability "
+        f"{short_number(pipeline[-1].best_tree_probability_, 2)}): "
+        f"{counted(tree.n_leaves, 'leaf', 'leaves')}, each with what it says of its rows"
+        + (", ± one standard deviation" if tree.classes is None else "")
+    )
+    if depth < tree.depth:
+        words += f"; what it asks after {counted(depth, 'question')} is left out"
+    gaps = frozenset(np.flatnonzero(tree.gaps).tolist())
+    return [Words(words + "."), Markup(_branches(tree, encoder, 0, depth, gaps))]
+
+
+def _told_depth(tree: Any) -> int:
+    """Return how many questions after one another can be told."""
+    inner = np.bincount(tree.trees.depth[~tree.trees.is_leaf])
+    leaves = 1 + np.cumsum(inner)  # each question has one leaf more
+    return max(int(np.searchsorted(leaves, _MOST_LEAVES, side="right")), 1)
+
+
+def _branches(tree: Any, encoder: CodeColumns, node: int, depth: int, gaps: frozenset[int]) -> str:
+    """Return both answers to a node's question, with what follows from them.
+
+    Of the columns in ``gaps`` entries may be missing here.
+    """
+    trees, column = tree.trees, int(tree.trees.column[node])
+    children = int(trees.left[node]), int(trees.right[node])
+    items = []
+    for child, words in zip(children, _answers(tree, encoder, node, column in gaps), strict=True):
+        with_gaps = (child == children[0]) == trees.missing_left[node]
+        left_over = gaps if with_gaps else gaps - {column}
+        end = trees.is_leaf[child] or depth == 1
+        more = _said(tree, child) if end else _branches(tree, encoder, child, depth - 1, left_over)
+        items.append(f"<li>{escape(words)}{more}</li>")
+    return f'<ul class="tree">{"".join(items)}</ul>'
+
+
+def _said(tree: Any, node: int) -> str:
+    """Return what a node says of its rows."""
+    if tree.classes is None:
+        value = f"{short_number(tree.value[node])} ± {short_number(tree.spread[node], 2)}"
+    else:
+        label = short_text(str(tree.classes.tolist()[int(tree.value[node])]))
+        value = f"{label} {tree.spread[node]:.0%}"
+    rows = counted(round(tree.weight[node]), "row")
+    return f": <b>{escape(value)}</b> <small>{rows}</small>"
+
+
+def _answers(tree: Any, encoder: CodeColumns, node: int, gaps: bool) -> tuple[str, str]:
+    """Return what leads left and what leads right, in words."""
+    trees, column = tree.trees, int(tree.trees.column[node])
+    name = list(encoder.kinds)[column]
+    cut, start = float(trees.threshold[node]), trees.subset[node]
+    marked = np.flatnonzero(trees.levels[start : start + trees.n_levels[column]])
+    left, right = "is known", "is missing"
+    if start >= 0 and len(marked) == 1:
+        level = short_text((OTHER, *encoder.levels_[name])[marked[0]])
+        left, right = f"is {level}", f"is not {level}"
+    elif start < 0 and np.isfinite(cut):
+        ends = (" or missing" * gaps, "")[:: 1 if trees.missing_left[node] else -1]
+        left, right = (
+            side + end for side, end in zip(_sides(cut, encoder.kinds[name]), ends, strict=True)
+        )
+    return f"{short_text(name)} {left}", f"{short_text(name)} {right}"
+
+
+def _sides(cut: float, kind: str) -> tuple[str, str]:
+    """Return both sides of a cut, in words."""
     if kind == "boolean":
-        return "yes" if value else "no"
+        return "is no", "is yes"
     if kind == "date":
-        return str(dates_of(np.array([value]), whole_days=True)[0])[:10]
-    return short_number(float(value), _DIGITS)
+        last = entry_text(cut - _QUARTER_DAY, kind)
+        return f"until {last}", f"after {last}"
+    told = entry_text(cut, kind)
+    return f"≤ {told}", f"> {told}"

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.fitting.findings import Findings
+from posteriori.analysis.ranking.ranked_result import (
+    detailed_table,
+    explanations,
+    failures_of,
+    for_the_asking,
+    group_legend,
+    ranking_table,
+    warnings_of,
+)
+from posteriori.analysis.ranking.ranking_figure import ranking_figures
 from posteriori.analysis.report import figures
-from posteriori.analysis.report.calibration_words import classes_in_words, intervals_in_words
 from posteriori.analysis.report.class_figures import (
     MOST_CLASSES,
     confusion_counts,
@@ -20,22 +29,12 @@ from posteriori.analysis.report.class_figures import (
 )
 from posteriori.analysis.report.insights import (
     LIMIT,
+    best_tree,
     level_effects,
     spread_words,
     surprise_table,
     weight_effects,
 )
-from posteriori.analysis.report.ranking_figure import ranking_figures
-from posteriori.analysis.report.ranking_tables import (
-    detailed_table,
-    explanations,
-    failures_of,
-    for_the_asking,
-    group_legend,
-    ranking_table,
-    warnings_of,
-)
-from posteriori.analysis.report.tree_rules import best_tree
 from posteriori.analysis.report.what_if import (
     added_curves,
     driving_first,
@@ -44,6 +43,8 @@ from posteriori.analysis.report.what_if import (
 )
 from posteriori.analysis.table.association import association_matrix, strongest_first
 from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.targets.table_problem import suited_candidates
+from posteriori.analysis.targets.verdict_words import classes_in_words, intervals_in_words
 from posteriori.analysis.tasks.sections import (
     Beside,
     Figure,
@@ -59,7 +60,11 @@ from posteriori.analysis.tasks.sections import (
 from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
 
-__all__ = ["make_page"]
+if TYPE_CHECKING:
+    from posteriori.analysis.targets.conclusions import Analysis
+
+__all__ = ["code_of", "make_page"]
+
 
 _PREQUENTIAL = (
     "; for a model without a prior, of kind “prequential”, that of each block of rows as the rows before it "
@@ -72,7 +77,7 @@ _MOST_ASSOCIATED = 11
 _MOST_TOLD = 4
 
 
-def make_page(found: Findings, title: str) -> Page:
+def make_page(found: Analysis, title: str) -> Page:
     """Return the report; the title is what the data are called."""
     columns = strongest_first(found.targets, _columns(found))
     parts = [Section("The ranking", _ranking(found))]
@@ -89,7 +94,7 @@ def make_page(found: Findings, title: str) -> Page:
     return Page(f"{found.target.column.name} in {title}", _lede(found), parts, found.seed)
 
 
-def _lede(found: Findings) -> str:
+def _lede(found: Analysis) -> str:
     used, name = len(found.problem.kinds), found.target.column.name
     what = (
         f"The distribution of “{name}”"
@@ -103,7 +108,7 @@ def _lede(found: Findings) -> str:
     )
 
 
-def _ranking(found: Findings) -> list[Part]:
+def _ranking(found: Analysis) -> list[Part]:
     header, rows = ranking_table(found)
     remarks = [*explanations(found, header, ()), *failures_of(found), *warnings_of(found)]
     named = [replace(row, name=found.words(row.name)) for row in found.ranking]
@@ -111,7 +116,7 @@ def _ranking(found: Findings) -> list[Part]:
     return [Grid(header, rows, strong=True), shown, _details(found)]
 
 
-def _details(found: Findings) -> Section:
+def _details(found: Analysis) -> Section:
     """Return what those want to know who know evidences."""
     header, rows = detailed_table(found)
     named = [
@@ -134,7 +139,7 @@ def _details(found: Findings) -> Section:
     )
 
 
-def _predictions(found: Findings) -> list[Part]:
+def _predictions(found: Analysis) -> list[Part]:
     best = found.kept
     errors = [f"{name} {short_number(value)}" for name, value in found.metrics[best].items()]
     said = Words(f"“{found.words(best)}” on unseen rows: {', '.join(errors)}.")
@@ -142,7 +147,7 @@ def _predictions(found: Findings) -> list[Part]:
     return [said, *told]
 
 
-def _predicted_numbers(found: Findings) -> list[Part]:
+def _predicted_numbers(found: Analysis) -> list[Part]:
     unseen = found.outcomes[found.kept].unseen
     assert unseen is not None
     drawn = (
@@ -161,7 +166,7 @@ def _predicted_numbers(found: Findings) -> list[Part]:
     ]
 
 
-def _predicted_classes(found: Findings) -> list[Part]:
+def _predicted_classes(found: Analysis) -> list[Part]:
     unseen, classes = found.outcomes[found.kept].unseen, found.problem.classes
     assert unseen is not None
     codes = np.searchsorted(classes, found.problem.y)
@@ -195,7 +200,7 @@ def _reliability(p: Array, codes: Array, classes: Array) -> str:
     return draw_reliability(bins, f"stated probability of “{short_text(str(classes[1]), 16)}”")
 
 
-def _drivers(found: Findings) -> list[Part]:
+def _drivers(found: Analysis) -> list[Part]:
     name = found.words(found.best_single)
     if not found.problem.kinds:
         return []
@@ -212,7 +217,7 @@ def _drivers(found: Findings) -> list[Part]:
     return [shown, *_curves(found)]  # both sides of about one height
 
 
-def _weights(found: Findings, *, grouped: bool) -> list[Part]:
+def _weights(found: Analysis, *, grouped: bool) -> list[Part]:
     effects = weight_effects(found.best)
     if effects is None or not len(effects.names):
         return []
@@ -225,7 +230,7 @@ def _weights(found: Findings, *, grouped: bool) -> list[Part]:
     return [Figure(svg, caption)]
 
 
-def _groups(found: Findings) -> list[Part]:
+def _groups(found: Analysis) -> list[Part]:
     """Tell of the groups: how much their levels differ, and which of them stand out."""
     effects = level_effects(found.best)
     if effects is None:
@@ -242,7 +247,7 @@ def _groups(found: Findings) -> list[Part]:
     ]
 
 
-def _curves(found: Findings) -> list[Part]:
+def _curves(found: Analysis) -> list[Part]:
     curves = effect_curves(found)
     if not curves:
         return []
@@ -258,7 +263,7 @@ def _curves(found: Findings) -> list[Part]:
     ]
 
 
-def _added(found: Findings) -> list[Part]:
+def _added(found: Analysis) -> list[Part]:
     """Return what each column adds, by the best model that is a sum over columns; nothing without one."""
     name, curves = added_curves(found)
     if not curves:
@@ -277,7 +282,7 @@ def _added(found: Findings) -> list[Part]:
     return [Words(said), Figures(drawn)]
 
 
-def _typical(found: Findings, columns: list[str]) -> list[Part]:
+def _typical(found: Analysis, columns: list[str]) -> list[Part]:
     if found.target.task == "density":
         return []
     told = driving_first(found, columns)[:_MOST_TOLD]
@@ -294,7 +299,7 @@ def _typical(found: Findings, columns: list[str]) -> list[Part]:
     return [Words(said), rows]
 
 
-def _surprises(found: Findings, columns: list[str]) -> list[Part]:
+def _surprises(found: Analysis, columns: list[str]) -> list[Part]:
     unseen = found.outcomes[found.kept].unseen
     assert unseen is not None
     places = np.flatnonzero(found.target.known)
@@ -311,7 +316,7 @@ def _surprises(found: Findings, columns: list[str]) -> list[Part]:
     return [Words(said), Grid(header, rows)]
 
 
-def _sensitivity(found: Findings) -> list[Part]:
+def _sensitivity(found: Analysis) -> list[Part]:
     curves = {found.words(name): curve for name, curve in found.sensitivity.items() if curve}
     if not curves:
         return []
@@ -327,7 +332,7 @@ def _sensitivity(found: Findings) -> list[Part]:
     return [Beside([Figure(figures.draw_sensitivity(curves))], [Words(said)])]
 
 
-def _glance(found: Findings, strongest: list[str]) -> Section:
+def _glance(found: Analysis, strongest: list[str]) -> Section:
     related = _most_associated(found, strongest)
     columns = [(found.target.column, found.targets)]
     columns += [(column, found.problem.X.get(column.name)) for column in found.columns]
@@ -342,12 +347,55 @@ def _glance(found: Findings, strongest: list[str]) -> Section:
     return at_a_glance(found.notes, columns, len(found.target.known), *rest)
 
 
-def _columns(found: Findings) -> dict[str, pd.Series]:
+def _columns(found: Analysis) -> dict[str, pd.Series]:
     return {str(name): found.problem.X[name] for name in found.problem.X}
 
 
-def _most_associated(found: Findings, strongest: list[str]) -> dict[str, pd.Series]:
+def _most_associated(found: Analysis, strongest: list[str]) -> dict[str, pd.Series]:
     """Return the target and the columns that go with it most closely, in their order."""
     chosen = set(strongest[:_MOST_ASSOCIATED])
     columns = {name: series for name, series in _columns(found).items() if name in chosen}
     return {found.target.column.name: found.targets, **columns}
+
+
+#: Folds of ``compare``, unless it is asked for others.
+_FOLDS = 5
+
+
+def code_of(found: Analysis, loading: str = "") -> str:
+    """Return code that repeats an analysis.
+
+    Parameters
+    ----------
+    found : Analysis
+    loading : str
+        Code that makes ``table``; without it the code says what is needed.
+    """
+    options = "".join(f", {name}={value!r}" for name, value in _unusual_options(found).items())
+    return (
+        "from posteriori import compare\n"
+        f"{loading or '# table: the data that were analysed'}\n\n"
+        f"analysis = compare(table, {found.target.column.name!r}{options})\n"
+        "analysis.ranking.to_frame()\n"
+        "analysis.best  # the fitted pipeline\n"
+        "# means and intervals, or probabilities of classes; of new rows as well\n"
+        "analysis.model.predict(table.head())\n"
+    )
+
+
+def _unusual_options(found: Analysis) -> dict[str, object]:
+    """Return the arguments that differ from those that would be guessed."""
+    options: dict[str, object] = {"task": found.target.task, "seed": found.seed}
+    dropped = [column.name for column in found.columns if column.kind == "dropped"]
+    if dropped:
+        options["drop"] = dropped
+    tried = [row.name for row in found.single_rows]
+    suited = suited_candidates(found.target, found.problem, thorough=found.thorough)
+    if set(tried) != {c.name for c in suited}:
+        options["models"] = tried
+    if found.thorough:
+        options["thorough"] = True
+    folds = len(found.problem.splits)
+    if folds != min(_FOLDS, len(found.problem.y)):
+        options["folds"] = folds
+    return options

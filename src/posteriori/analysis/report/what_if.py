@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.fitting.findings import Findings
-from posteriori.analysis.report.insights import entry_text
+from posteriori.analysis.fitting.preparation import learn_scale, scaled
+from posteriori.analysis.table.values import dates_of
 from posteriori.analysis.table.wording import short_number
+from posteriori.analysis.targets.table_problem import Problem
 from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import AddsColumns, offers, predictive_of
 from posteriori.numerics.types import Array
 from posteriori.selection.cross_validation import point_prediction
 
-__all__ = ["EffectCurve", "added_curves", "driving_first", "effect_curves", "typical_table"]
+if TYPE_CHECKING:
+    from posteriori.analysis.targets.conclusions import Analysis
+
+__all__ = [
+    "DIGITS",
+    "EffectCurve",
+    "Effects",
+    "added_curves",
+    "column_importance",
+    "driving_first",
+    "effect_curves",
+    "largest_first",
+    "typical_table",
+    "entry_text",
+]
+
+#: Digits of numbers that stand in the data.
+DIGITS = 7
+
 
 #: Typical rows that are shown.
 _ROWS = 10
@@ -55,7 +74,7 @@ class EffectCurve(NamedTuple):
     high: Array | None
 
 
-def effect_curves(found: Findings) -> list[EffectCurve]:
+def effect_curves(found: Analysis) -> list[EffectCurve]:
     """Return curves of the columns of numbers that matter most; none where they cannot be drawn."""
     importance = found.importance
     classes = found.problem.classes
@@ -67,7 +86,7 @@ def effect_curves(found: Findings) -> list[EffectCurve]:
     return _predicted_curves(found, numbers[:_MOST_CURVES])
 
 
-def added_curves(found: Findings) -> tuple[str, list[EffectCurve]]:
+def added_curves(found: Analysis) -> tuple[str, list[EffectCurve]]:
     """Return the best model that adds up columns, and what each column of numbers adds, the widest first.
 
     Columns that are held at one value have no curve; without such a model there are none.
@@ -84,7 +103,7 @@ def added_curves(found: Findings) -> tuple[str, list[EffectCurve]]:
     return "", []
 
 
-def _added(found: Findings, model: Any, places: Mapping[str, int]) -> list[EffectCurve]:
+def _added(found: Analysis, model: Any, places: Mapping[str, int]) -> list[EffectCurve]:
     """Return what each column adds, by the place of its summand."""
     at, rows = _changed_rows(found, list(places))
     effects = model[-1].effects(model[0].transform(rows))
@@ -96,7 +115,7 @@ def _added(found: Findings, model: Any, places: Mapping[str, int]) -> list[Effec
     return curves
 
 
-def _changed_rows(found: Findings, names: Sequence[str]) -> tuple[Array, pd.DataFrame]:
+def _changed_rows(found: Analysis, names: Sequence[str]) -> tuple[Array, pd.DataFrame]:
     """Return values of columns, (C, P), and a typical row with each of them in turn, one below the other."""
     X = found.problem.X
     first, last = X[list(names)].quantile(_ENDS).to_numpy(np.float64)
@@ -109,7 +128,7 @@ def _changed_rows(found: Findings, names: Sequence[str]) -> tuple[Array, pd.Data
     return at, rows
 
 
-def _predicted_curves(found: Findings, names: Sequence[str]) -> list[EffectCurve]:
+def _predicted_curves(found: Analysis, names: Sequence[str]) -> list[EffectCurve]:
     """Return what the kept model predicts as columns change, from one prediction of all rows."""
     if not names:
         return []
@@ -160,20 +179,20 @@ def _typical_row(X: pd.DataFrame, kinds: dict[str, str], count: int) -> pd.DataF
     return nearest.fillna(usual)
 
 
-def driving_first(found: Findings, columns: Sequence[str]) -> list[str]:
+def driving_first(found: Analysis, columns: Sequence[str]) -> list[str]:
     """Return columns with those first that drive the predictions, the strongest at the head."""
     driving = [] if found.importance is None else list(found.importance.names)
     return sorted(columns, key=lambda c: driving.index(c) if c in driving else len(driving))
 
 
 def typical_table(
-    found: Findings, places: Any, shown: Sequence[str]
+    found: Analysis, places: Any, shown: Sequence[str]
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return header and rows of a table of predictions, from the lowest to the highest.
 
     Parameters
     ----------
-    found : Findings
+    found : Analysis
     places : (N,) of int
         Where the rows stand in the table, from 0.
     shown : sequence of str
@@ -199,7 +218,7 @@ def typical_table(
     return ("row", *(short_text(name, 16) for name in shown), *last), cells
 
 
-def _numbers_said(found: Findings, model: Any, rows: Array) -> list[tuple[str, str, str]]:
+def _numbers_said(found: Analysis, model: Any, rows: Array) -> list[tuple[str, str, str]]:
     inputs, y = found.problem.X.iloc[rows], found.problem.y[rows]
     predictive = predictive_of(model, inputs)
     point = point_prediction(model, inputs, predictive, found.problem.loss)
@@ -217,3 +236,131 @@ def _classes_said(model: Any, problem: Any, rows: Array) -> list[tuple[str, str,
         (short_text(str(problem.y[r])), short_text(str(model.classes_[k])), f"{share[k]:.2f}")
         for r, k, share in zip(rows, best, p, strict=True)
     ]
+
+
+#: Rows that are predicted again for every shuffle; where there are more, each has others.
+_MOST_ROWS = 700
+
+#: Directions of the other columns that are narrower than this share of the widest tell nothing.
+_SAME = 1e-6
+
+#: Shuffles of each column: their mean and range are shown.
+_REPEATS = 3
+
+
+class Effects(NamedTuple):
+    """Numbers with intervals, one for each input.
+
+    Attributes
+    ----------
+    names : list of str
+    mean, low, high : (D,)
+        Posterior mean and 90% interval.
+    """
+
+    names: list[str]
+    mean: Array
+    low: Array
+    high: Array
+
+
+def column_importance(
+    pipeline: Any, problem: Problem, seed: int, names: Sequence[str] | None = None
+) -> Effects:
+    """Return how much log predictive density per row is lost when a column is shuffled.
+
+    The mean of three shuffles of up to 700 rows, with their range; of all columns, or of those named. Of
+    more rows, each shuffle has others. Of numbers only what the others do not tell is shuffled.
+    """
+    rng = np.random.default_rng(seed)
+    parts = _parts(rng.permutation(len(problem.y)))
+    rows = np.unique(parts)
+    X, y = problem.X.iloc[rows].reset_index(drop=True), problem.y[rows]
+    chosen = list(X) if names is None else list(names)
+    told = _told_by_others(X[[n for n in chosen if problem.kinds[n] != "category"]])
+    shifted = {n: told.get(n) for n in chosen if problem.kinds[n] in ("number", "date")}
+    places = np.searchsorted(rows, parts)
+    full = _scores(pipeline, X, y, problem.classes)[places].mean(axis=1)
+    together = X.iloc[places.ravel()].reset_index(drop=True)
+    losses = []
+    for name in chosen:
+        entries = [
+            _shuffled(X[name].iloc[part], _take(shifted.get(name), part), rng) for part in places
+        ]
+        changed = together.assign(**{name: pd.concat(entries, ignore_index=True)})
+        scores = _scores(pipeline, changed, y[places.ravel()], problem.classes)
+        losses.append(full - scores.reshape(places.shape).mean(axis=1))
+    table = np.array(losses)
+    return largest_first(
+        Effects([str(n) for n in chosen], table.mean(1), table.min(1), table.max(1))
+    )
+
+
+def _parts(order: Array) -> Array:
+    """Return the rows of each shuffle, (3, n): all of them, or as far as there are enough rows of its own."""
+    size = min(len(order), _MOST_ROWS)
+    starts = np.linspace(0, len(order) - size, _REPEATS).astype(int)
+    return np.stack([order[start : start + size] for start in starts])
+
+
+def _take(values: Array | None, rows: Array) -> Array | None:
+    return None if values is None else values[rows]
+
+
+def _told_by_others(numbers: pd.DataFrame) -> dict[str, Array]:
+    """Return what each column of numbers is expected to be, by least squares on all others."""
+    scales = [learn_scale(str(name), numbers[name].to_numpy(np.float64)) for name in numbers]
+    if len(scales) < 2:
+        return {}
+    z = np.column_stack([scaled(scale, numbers) for scale in scales])
+    found = {}
+    for k, scale in enumerate(scales):
+        others = np.delete(z, k, axis=1)
+        weights = np.linalg.lstsq(others, z[:, k], rcond=_SAME)[0]
+        found[scale.name] = scale.mean + scale.std * (others @ weights)
+    return found
+
+
+def _shuffled(column: pd.Series, told: Array | None, rng: np.random.Generator) -> pd.Series:
+    """Shuffle a column, or what others do not tell of it; entries that are missing stay so."""
+    order = rng.permutation(len(column))
+    if told is None:  # categories and truth values stay what they are
+        return column.iloc[order]
+    x = column.to_numpy(np.float64)
+    known = np.flatnonzero(~np.isnan(x))
+    mixed = x.copy()
+    mixed[known] = told[known] + (x - told)[rng.permutation(known)]
+    return pd.Series(mixed)
+
+
+def _scores(pipeline: Any, X: pd.DataFrame, y: Any, classes: Any) -> Array:
+    """Return the log predictive density of each row."""
+    if classes is None:
+        return np.asarray(predictive_of(pipeline, X).log_prob(y))
+    p = np.asarray(pipeline.predict_proba(X))
+    chosen = p[np.arange(len(y)), np.searchsorted(pipeline.classes_, y)]
+    return np.log(np.maximum(chosen, 1e-300))
+
+
+def largest_first(effects: Effects) -> Effects:
+    """Return effects in the order of their size."""
+    order = np.argsort(-np.abs(effects.mean), kind="stable")
+    return Effects(
+        [effects.names[k] for k in order],
+        effects.mean[order],
+        effects.low[order],
+        effects.high[order],
+    )
+
+
+def entry_text(value: Any, kind: str) -> str:
+    """Write an entry of a converted column as a person would."""
+    if pd.isna(value):
+        return "missing"
+    if kind == "category":
+        return short_text(str(value))
+    if kind == "boolean":
+        return "yes" if value else "no"
+    if kind == "date":
+        return str(dates_of(np.array([value]), whole_days=True)[0])[:10]
+    return short_number(float(value), DIGITS)

@@ -16,7 +16,7 @@ __all__ = [
 
 #: All classes that files may hold, by module. A model that holds another one adds it here.
 CLASSES: dict[str, tuple[str, ...]] = {
-    "posteriori.analysis.densities.density_average": ("DensityAverage",),
+    "posteriori.analysis.densities.joint_problem": ("DensityAverage",),
     "posteriori.sequence.series.series_average": ("SeriesAverage",),
     "posteriori.analysis.saved.forecast_model": ("SavedSeries", "SeriesShelf"),
     "posteriori.analysis.fitting.preparation": (

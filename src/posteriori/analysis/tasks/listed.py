@@ -43,7 +43,7 @@ TASKS = (
         "posteriori.analysis.analyzing:compare",
         "ranking",
         "comparing models",
-        ahead="posteriori.analysis.warming.recipes:grown_recipes",
+        ahead="posteriori.analysis.warming.compiling_ahead:grown_recipes",
     ),
     Task(
         "cluster",

@@ -24,8 +24,14 @@ __all__ = [
     "Printed",
     "Section",
     "Words",
+    "aligned",
     "at_a_glance",
+    "fit_columns",
 ]
+
+
+#: Headings that are left out where the window is narrow, in this order.
+_GO_FIRST = ("seconds", "kind", "evidence", "prob.", "weight", "R²")
 
 
 class Words(NamedTuple):
@@ -130,3 +136,33 @@ def at_a_glance(
 ) -> Section:
     """Return the section on what was guessed of a table, and on what its columns hold."""
     return Section("The data at a glance", [Items(notes), ColumnList(columns, rows), *more])
+
+
+def fit_columns(
+    header: tuple[str, ...], rows: Sequence[tuple[str, ...]], width: int
+) -> tuple[list[str], list[str]]:
+    """Return lines no wider than so many letters, and the headings that had to go.
+
+    Columns go first that the verdict needs least.
+    """
+    table = [header, *rows]
+    widths = [max(len(row[k]) for row in table) + 2 for k in range(len(header))]
+    kept = list(range(len(header)))
+    others = [name for name in header[3:] if name not in _GO_FIRST][::-1]
+    for heading in (*_GO_FIRST, *others, "score", "held out"):
+        if heading in header and sum(widths[k] for k in kept) - 2 > width:
+            kept.remove(header.index(heading))
+    lines = aligned([tuple(row[k] for k in kept) for row in table])
+    return lines, [name for k, name in enumerate(header) if k not in kept]
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return lines of text: names to the left, numbers to the right."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if k == 0 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from posteriori.analysis.fitting.workers import in_processes
-from posteriori.analysis.warming.compiling_ahead import note_done
-from posteriori.analysis.warming.recipes import RECIPES, follow
+from posteriori.analysis.warming.compiling_ahead import RECIPES, follow, note_done
 from posteriori.numerics.compilation import compile_at_once
 from posteriori.numerics.machine_code.kernel_cache import cache_folder, listeners
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.drawing.charts.chart_frame import Frame, paint
+from posteriori.drawing.charts.marks import Frame, paint
 from posteriori.drawing.routes import arrow_head
 from posteriori.numerics.types import Array
 

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.drawing.charts.chart_frame import Frame, paint
-from posteriori.drawing.charts.marks import Mark
+from posteriori.drawing.charts.marks import Frame, Mark, paint
 from posteriori.drawing.charts.ticks import TickRule, number_ticks, widened
 from posteriori.drawing.measures import short_text, text_width
 from posteriori.numerics.types import Array

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.drawing.charts.chart_frame import Frame
+from posteriori.drawing.charts.marks import Frame
 from posteriori.numerics.types import Array
 
 __all__ = ["Raster"]

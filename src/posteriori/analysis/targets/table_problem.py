@@ -9,15 +9,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
+from posteriori.analysis.fitting.preparation import CURVED, CodeColumns, NoColumns, NumberColumns
 from posteriori.analysis.table.columns import Column, column_name, convert_column, guess_column
 from posteriori.analysis.table.values import are_whole_days
 from posteriori.analysis.table.wording import counted
+from posteriori.estimators.contract import TellsBends, offers
 from posteriori.numerics.validation import require_moderate
 from posteriori.selection.candidates import Candidate, candidates_for
-from posteriori.selection.cross_validation import LOSSES, repeated_value, split_rows
+from posteriori.selection.cross_validation import (
+    LOSSES,
+    fit_in_parts,
+    predict_fold,
+    repeated_value,
+    split_rows,
+)
 
-__all__ = ["TASKS", "Problem", "Target", "make_problem", "read_target", "suited_candidates"]
+__all__ = [
+    "TASKS",
+    "Problem",
+    "Target",
+    "make_problem",
+    "read_target",
+    "suited_candidates",
+    "fit_target",
+    "make_pipeline",
+]
 
 TASKS = ("auto", "regression", "classification", "density")
 
@@ -42,6 +60,9 @@ _LARGEST_INTEGER = 2.0**53
 
 #: Amounts beyond this, or all below its inverse, cannot be squared and summed.
 _LARGEST = 1e120
+
+#: Levels of a category that trees may tell apart.
+_MOST_LEVELS = 1000
 
 
 @dataclass(frozen=True)
@@ -318,3 +339,39 @@ def _is_number(series: pd.Series) -> bool:
 def _some(names: Any) -> str:
     shown = [repr(str(name)) for name in names[:12]]
     return ", ".join(shown) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def make_pipeline(candidate: Candidate, kinds: dict[str, str], classes: int = 0) -> Pipeline:
+    """Return preparation and model of a candidate for so many classes, unfitted."""
+    basis, model = candidate.make_basis(), candidate.make()
+    if candidate.encoding == "codes":
+        codes = CodeColumns(kinds)
+        return Pipeline([("columns", codes), ("model", model.set_params(columns=codes.columns))])
+    if candidate.encoding == "mixed":
+        mixed = CodeColumns(kinds, max_levels=_MOST_LEVELS)
+        model.set_params(columns=mixed.asked_columns)
+        return Pipeline([("columns", mixed), ("model", model)])
+    if candidate.encoding == "nothing":
+        return Pipeline([("columns", NoColumns()), ("model", model)])
+    if offers(basis, TellsBends) and "own_scale" in model.get_params():
+        curved = sum(kind in CURVED for kind in kinds.values())
+        model.set_params(own_scale=list(basis.bent(curved)))
+    groups = sum(kind == "category" for kind in kinds.values())
+    if candidate.encoding == "groups" and groups:
+        model.set_params(groups=list(range(-groups, 0)))
+        outputs = max(classes - 1, 1)
+        grouped = NumberColumns(kinds, basis=basis, grouped=True, outputs=outputs)
+        return Pipeline([("columns", grouped), ("model", model)])
+    columns = NumberColumns(kinds, basis=basis)
+    return Pipeline([("columns", columns), ("model", model)])
+
+
+def fit_target(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
+    """Return what a candidate says of the targets of a fold, or, for no fold, the pipeline of all rows."""
+    classes = 0 if problem.classes is None else len(problem.classes)
+    pipeline = make_pipeline(candidate, problem.kinds, classes)
+    if fold is None:
+        return fit_in_parts(pipeline, problem.X, problem.y)
+    return predict_fold(
+        pipeline, problem.X, problem.y, problem.splits[fold], problem.classes, problem.loss
+    )

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.fitting.table_problem import Problem
 from posteriori.analysis.table.values import are_whole_days, dates_of
 from posteriori.analysis.table.wording import counted
+from posteriori.analysis.targets.table_problem import Problem
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_clock import set_clock
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from posteriori.analysis.report.verdict_words import strength, verdict
+from posteriori.analysis.targets.verdict_words import strength, verdict
 from posteriori.selection.comparison import Row
 
 

@@ -1,37 +1,35 @@
-"""The ranking as a table of texts, for terminals and pages alike, and the remarks that belong to it."""
+"""Results that rank candidates: what they answer, the ranking as a table of texts, and the remarks that belong to it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any
 
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome
+from posteriori.analysis.ranking.ranked_outcomes import without_average
+from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.table.wording import (
     even_number,
     fixed_number,
     number_with_error,
     short_number,
 )
-from posteriori.analysis.tasks.sections import Grid, Printed, Words
-from posteriori.selection.comparison import Comparison, Row
-from posteriori.selection.cross_validation import Metrics
+from posteriori.analysis.tasks.contract import TaskResult
+from posteriori.analysis.tasks.sections import Grid, Printed, Words, aligned
+from posteriori.selection.comparison import Row
 
 __all__ = [
-    "Ranked",
-    "aligned",
+    "RankedResult",
     "behind_best",
     "detailed_table",
     "explanations",
     "failures_of",
-    "fit_columns",
     "for_the_asking",
     "group_legend",
-    "ranked_data",
-    "ranking_parts",
     "ranking_table",
-    "remark_parts",
     "warnings_of",
 ]
 
@@ -82,63 +80,135 @@ _MEANINGS = {
     "weight": "weight: share in the average",
 }
 
-#: Headings that are left out where the window is narrow, in this order.
-_GO_FIRST = ("seconds", "kind", "evidence", "prob.", "weight", "R²")
-
 #: What stands in the place of numbers that were not waited for, and of the time they took.
 _UNREACHED = {OUT_OF_TIME: ("not reached", ""), INTERRUPTED: ("interrupted", "")}
 
 
-class HasOutcomes(Protocol):
-    """What has tried candidates."""
+class RankedResult(TaskResult):
+    """What a task has found that ranks candidates.
+
+    Attributes
+    ----------
+    outcomes : dict of Outcome
+        By name of the candidate, best first.
+    ranking : Comparison
+        The same order, with differences and evidences.
+    metrics : mapping of dict
+        Errors of what was not seen, by name of the candidate.
+    problem : Problem or JointProblem
+        Has the rows, ``X``; needed where the ranking is printed as that of rows.
+    thorough : bool
+        Whether all is told that there is.
+    """
+
+    outcomes: Any
+    ranking: Any
+    metrics: Any
+    problem: Any
+    thorough: Any = True
 
     @property
-    def outcomes(self) -> Mapping[str, Outcome]:
-        """What became of each model."""
-
-
-class Ranked(HasOutcomes, Protocol):
-    """What a ranking tells of: models of a target, or densities of a table."""
+    def kept(self) -> str:
+        """The model to act on: the one at the top."""
+        return str(self.ranking.best)
 
     @property
-    def ranking(self) -> Comparison:
-        """Best first."""
+    def best_single(self) -> str:
+        """The name of the best model that is no average."""
+        return next((row.name for row in self.single_rows), self.ranking.best)
+
+    @cached_property
+    def single_rows(self) -> list[Row]:
+        """The ranking without the average, with differences to the best of these."""
+        return without_average(self.ranking, self.outcomes)
 
     @property
     def detailed_rows(self) -> list[Row]:
-        """The same, with all evidences that were asked for."""
-
-    @property
-    def thorough(self) -> bool:
-        """Whether that is all that there are."""
-
-    @property
-    def metrics(self) -> Mapping[str, Metrics]:
-        """Errors of unseen rows, by model."""
-
-    @property
-    def problem(self) -> Any:
-        """Has the rows, ``X``."""
+        """The ranking, with all evidences that were asked for."""
+        return list(self.ranking.rows)
 
     @property
     def baseline(self) -> str:
-        """The model that ignores all columns; empty if there is none."""
+        """The name of the model that ignores all columns; empty if there is none."""
+        return ""
 
     def error_ratio(self, name: str) -> float:
         """How large the error of a model is beside that of the model without columns."""
+        del name
+        return 1.0
 
     def words(self, name: str) -> str:
         """What a model is called where it is shown."""
+        return str(self.outcomes[name].candidate.words)
+
+    @property
+    def model_words(self) -> str:
+        """What the model to act on is called where it is shown."""
+        return self.words(self.kept)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the work before all models were fitted."""
+        return any(outcome.failure == INTERRUPTED for outcome in self.outcomes.values())
+
+    @property
+    def failure(self) -> str:
+        """Why no model was fitted; empty where one was."""
+        why = self.ranking.rows[0].failure
+        return f"no model was fitted: {why}" if why else ""
+
+    def fitted_outcome(self, name: str) -> Outcome:
+        """Return what became of a model, which must have been fitted."""
+        outcome: Outcome = self.outcomes[name]
+        if outcome.model is None:
+            raise ValueError(f"{name!r} was not fitted: {outcome.failure}")
+        return outcome
+
+    def facts_of(self, outcome: Outcome, rows: int, seed: int) -> dict[str, Any]:
+        """Return what a saved model says about itself."""
+        evidence = outcome.evidence
+        return {
+            **common_facts(rows, seed),
+            "prior": outcome.candidate.prior,
+            "log_evidence": None if evidence is None else float(evidence),
+            "kind": "" if evidence is None else evidence.kind,
+            "held_out": self.ranking[outcome.name].elpd,
+        }
+
+    def printed(self, *, details: bool = False) -> Iterator[Printed]:
+        """Yield the ranking, with evidences if details are asked for, what failed, and what warned."""
+        header, rows = (detailed_table if details else ranking_table)(self)
+        yield Grid(
+            header, rows, strong=True, remarks=lambda hidden: explanations(self, header, hidden)
+        )
+        yield from self.remarks()
+
+    def remarks(self) -> Iterator[Printed]:
+        """Yield what failed, and what warned."""
+        yield from (Words(text, "yellow") for text in failures_of(self))
+        yield from (Words(text, "dim") for text in warnings_of(self))
+
+    def data(self) -> dict[str, Any]:
+        """Return the ranking, errors of unseen rows with it."""
+        rows = [
+            {**asdict(row), "words": self.words(row.name), "errors": self.metrics.get(row.name, {})}
+            for row in self.ranking.rows
+        ]
+        return {"kept": self.kept, "ranking": rows}
+
+    def __repr__(self) -> str:
+        ranking = next(part for part in self.printed() if isinstance(part, Grid))
+        return "\n".join([*aligned([ranking.header, *ranking.rows]), "", self.verdict])
 
 
-def ranking_table(found: Ranked) -> Table:
+def ranking_table(found: RankedResult) -> Table:
     """Return the ranking for everybody, best first: score of a row, errors, share in the average."""
     errors = _errors(found)
     header = ("model", "score", "behind", *(_ERRORS[name][0] for name in errors), "weight")
     return header, [_brief_cells(row, found, errors) for row in found.ranking.rows]
 
 
-def detailed_table(found: Ranked) -> Table:
+def detailed_table(found: RankedResult) -> Table:
     """Return the ranking with evidences, their kinds and groups, and the time of all fits."""
     first = _errors(found)[:1]
     groups = _group_letters(found.detailed_rows)
@@ -147,12 +217,12 @@ def detailed_table(found: Ranked) -> Table:
     return header, [_cells(row, found, first, groups) for row in found.detailed_rows]
 
 
-def _errors(found: Ranked) -> list[str]:
+def _errors(found: RankedResult) -> list[str]:
     best = found.metrics.get(found.ranking.rows[0].name, {})
     return [name for name in best if name in _ERRORS]
 
 
-def _brief_cells(row: Row, found: Ranked, errors: list[str]) -> tuple[str, ...]:
+def _brief_cells(row: Row, found: RankedResult, errors: list[str]) -> tuple[str, ...]:
     name = found.words(row.name)
     if row.failure:
         word, _ = _UNREACHED.get(row.failure, ("failed", ""))
@@ -168,7 +238,7 @@ def behind_best(row: Row) -> str:
     return number_with_error(row.elpd_difference, row.elpd_difference_se)
 
 
-def _error_cells(row: Row, found: Ranked, errors: list[str]) -> list[str]:
+def _error_cells(row: Row, found: RankedResult, errors: list[str]) -> list[str]:
     cells = [_ERRORS[name][1](found.metrics[row.name][name]) for name in errors]
     if cells and found.error_ratio(row.name) > 1.0:
         cells[0] += _WORSE
@@ -181,7 +251,9 @@ def _share(weight: float) -> str:
     return f"{weight:.2f}"
 
 
-def _cells(row: Row, found: Ranked, errors: list[str], groups: dict[str, str]) -> tuple[str, ...]:
+def _cells(
+    row: Row, found: RankedResult, errors: list[str], groups: dict[str, str]
+) -> tuple[str, ...]:
     name = found.words(row.name)
     if row.failure:
         word, seconds = _UNREACHED.get(row.failure, ("failed", short_number(row.seconds, 2)))
@@ -221,7 +293,7 @@ def _group_letters(rows: Sequence[Row]) -> dict[str, str]:
 # -- remarks ---------------------------------------------------------------------------------------
 
 
-def explanations(found: Ranked, header: Sequence[str], hidden: Sequence[str]) -> list[str]:
+def explanations(found: RankedResult, header: Sequence[str], hidden: Sequence[str]) -> list[str]:
     """Say what the headings mean, and which that matter a wider window would show."""
     shown = [name for name in header if name not in hidden]
     lines = ["; ".join(_MEANINGS[name] for name in shown if name in _MEANINGS)]
@@ -236,7 +308,7 @@ def explanations(found: Ranked, header: Sequence[str], hidden: Sequence[str]) ->
     return [*lines, f"a wider window also shows: {', '.join(missed)}"] if missed else lines
 
 
-def group_legend(found: Ranked) -> list[str]:
+def group_legend(found: RankedResult) -> list[str]:
     """Say what the evidences of each group are of; nothing if there is one group."""
     letters = _group_letters(found.detailed_rows)
     if len(letters) < 2:
@@ -245,17 +317,17 @@ def group_legend(found: Ranked) -> list[str]:
     return [f"evidence and prob. compare within a group only ({named})"]
 
 
-def for_the_asking(found: Ranked) -> list[str]:
+def for_the_asking(found: RankedResult) -> list[str]:
     """Say how to get the evidences that take further fits; nothing if they are there."""
     return [] if found.thorough else [_FOR_THE_ASKING]
 
 
-def failures_of(found: HasOutcomes) -> list[str]:
+def failures_of(found: RankedResult) -> list[str]:
     """Say why models have no result: a line for each reason."""
     return _together([(o.failure, o.candidate.words) for o in found.outcomes.values() if o.failure])
 
 
-def warnings_of(found: HasOutcomes) -> list[str]:
+def warnings_of(found: RankedResult) -> list[str]:
     """Say what models warned of first: a line for each warning."""
     said = [(w, o.candidate.words) for o in found.outcomes.values() for w in o.warnings[:1]]
     return _together(said)
@@ -267,60 +339,3 @@ def _together(said: list[tuple[str, str]]) -> list[str]:
     for text, name in said:
         names.setdefault(text, []).append(name)
     return [f"{', '.join(about)}: {text}" for text, about in names.items()]
-
-
-def ranking_parts(found: Ranked, *, details: bool) -> Iterator[Printed]:
-    """Yield the ranking, with evidences if details are asked for, what failed, and what warned."""
-    header, rows = (detailed_table if details else ranking_table)(found)
-    yield Grid(
-        header, rows, strong=True, remarks=lambda hidden: explanations(found, header, hidden)
-    )
-    yield from remark_parts(found)
-
-
-def remark_parts(found: HasOutcomes) -> Iterator[Printed]:
-    """Yield what failed, and what warned."""
-    yield from (Words(text, "yellow") for text in failures_of(found))
-    yield from (Words(text, "dim") for text in warnings_of(found))
-
-
-def ranked_data(found: Ranked) -> dict[str, Any]:
-    """Return the ranking as data, errors of unseen rows with it."""
-    rows = [
-        {**asdict(row), "words": found.words(row.name), "errors": found.metrics.get(row.name, {})}
-        for row in found.ranking.rows
-    ]
-    return {"ranking": rows}
-
-
-# -- lines of text ---------------------------------------------------------------------------------
-
-
-def fit_columns(
-    header: tuple[str, ...], rows: Sequence[tuple[str, ...]], width: int
-) -> tuple[list[str], list[str]]:
-    """Return lines no wider than so many letters, and the headings that had to go.
-
-    Columns go first that the verdict needs least.
-    """
-    table = [header, *rows]
-    widths = [max(len(row[k]) for row in table) + 2 for k in range(len(header))]
-    kept = list(range(len(header)))
-    others = [name for name in header[3:] if name not in _GO_FIRST][::-1]
-    for heading in (*_GO_FIRST, *others, "score", "held out"):
-        if heading in header and sum(widths[k] for k in kept) - 2 > width:
-            kept.remove(header.index(heading))
-    lines = aligned([tuple(row[k] for k in kept) for row in table])
-    return lines, [name for k, name in enumerate(header) if k not in kept]
-
-
-def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return lines of text: names to the left, numbers to the right."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return [
-        "  ".join(
-            cell.ljust(width) if k == 0 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

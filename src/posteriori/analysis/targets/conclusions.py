@@ -1,4 +1,4 @@
-"""What the fits of all candidates say together: the ranking, errors that people know, and notes."""
+"""What the fits of all candidates say together of a target: the ranking, errors that people know, and notes."""
 
 from __future__ import annotations
 
@@ -13,30 +13,32 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from posteriori.analysis.fitting.averaged import AVERAGE
-from posteriori.analysis.fitting.cautions import cautions, revealing_columns
-from posteriori.analysis.fitting.importance import Effects, column_importance
-from posteriori.analysis.fitting.ranked_outcomes import (
+from posteriori.analysis.fitting.running import Outcome, Reached
+from posteriori.analysis.ranking.ranked_outcomes import (
+    AVERAGE,
     evidence_group,
     rank_outcomes,
     told_end,
-    without_average,
 )
-from posteriori.analysis.fitting.running import INTERRUPTED, Outcome
-from posteriori.analysis.fitting.staged import Reached
-from posteriori.analysis.fitting.table_problem import Problem, Target
+from posteriori.analysis.ranking.ranked_result import RankedResult
+from posteriori.analysis.report.page import code_of, make_page
+from posteriori.analysis.report.what_if import Effects, column_importance
+from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.association import strongest_first
 from posteriori.analysis.table.columns import MANY_LEVELS, Column
+from posteriori.analysis.targets.cautions import cautions, revealing_columns
+from posteriori.analysis.targets.table_problem import Problem, Target
+from posteriori.analysis.targets.verdict_words import verdict_of
+from posteriori.analysis.tasks.sections import Page
 from posteriori.estimators.contract import ScalesPrior, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.averaging import ClassifierAverage, ModelAverage
 from posteriori.selection.comparing import PRIOR_SCALES
-from posteriori.selection.comparison import Comparison, Row
+from posteriori.selection.comparison import Comparison, Row, with_probabilities
 from posteriori.selection.cross_validation import Metrics, fit_in_parts, metrics_of
 from posteriori.selection.prequential import prequential_evidence
-from posteriori.selection.ranking import with_probabilities
 
-__all__ = ["Findings", "conclude"]
+__all__ = ["Analysis", "conclude"]
 
 #: Share of missing entries from which on a note says what stands in their place.
 _MANY_MISSING = 0.2
@@ -53,9 +55,30 @@ _WORSE = 1.05
 _FEW_ROWS = 100
 
 
-@dataclass(frozen=True)
-class Findings:
-    """What a table says about models for one of its columns; ``Analysis`` tells of its parts."""
+@dataclass(frozen=True, repr=False, eq=False)
+class Analysis(RankedResult):
+    """What a table says about models for one of its columns, with a report and models to keep.
+
+    Attributes
+    ----------
+    target : Target
+    columns : list of Column
+        All columns of the table but the target.
+    problem : Problem
+        Converted rows.
+    outcomes : dict of Outcome
+        By name of the candidate, best first.
+    ranking : Comparison
+    metrics : dict of dict
+        Errors of unseen rows, by name of the candidate.
+    notes : tuple of str
+        What was guessed and done.
+    seed : int
+    revealing : tuple of str
+        Columns that alone tell the target.
+    thorough : bool
+        Whether all was asked for that takes further fits.
+    """
 
     target: Target
     columns: list[Column]
@@ -72,16 +95,6 @@ class Findings:
     def best(self) -> Any:
         """The pipeline of one model that predicts unseen rows best, fitted to all rows."""
         return self.outcomes[self.best_single].model
-
-    @property
-    def best_single(self) -> str:
-        """The name of the best model that is no average."""
-        return next((row.name for row in self.single_rows), self.ranking.best)
-
-    @cached_property
-    def single_rows(self) -> list[Row]:
-        """The ranking without the average, with differences to the best of these."""
-        return without_average(self.ranking, self.outcomes)
 
     @cached_property
     def importance(self) -> Effects | None:
@@ -146,10 +159,6 @@ class Findings:
         first = next(iter(flat))
         return self.metrics[name][first] / flat[first] if flat[first] > 0.0 else 1.0
 
-    def words(self, name: str) -> str:
-        """What a model is called where it is shown."""
-        return self.outcomes[name].candidate.words
-
     @cached_property
     def sensitivity(self) -> dict[str, dict[float, float]]:
         """Log evidence of the best two models with the prior's scale changed, by name and factor.
@@ -183,12 +192,53 @@ class Findings:
         return list(with_probabilities(rows, evidences).values())
 
     @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the work before all models were fitted."""
-        return any(outcome.failure == INTERRUPTED for outcome in self.outcomes.values())
+    def verdict(self) -> str:
+        """How well the target can be predicted, by which model, how sure that is."""
+        return verdict_of(self)
+
+    @property
+    def model(self) -> TableModel:
+        """The model to act on, with the columns that it needs: it predicts tables and can be saved.
+
+        The one that predicts unseen rows best, if its errors are not larger than without any column. Of up
+        to 100 rows of numbers the average of all, if it is not worse by more than a standard error.
+        """
+        return self.table_model(self.kept)
+
+    def table_model(self, name: str) -> TableModel:
+        """Return one of the fitted models, with the columns that it needs."""
+        outcome = self.fitted_outcome(name)
+        seen = set() if outcome.candidate.encoding == "nothing" else set(self.problem.kinds)
+        facts = {
+            **self.facts_of(outcome, len(self.problem.y), self.seed),
+            "task": self.target.task,
+            "metrics": dict(self.metrics[name]),
+            "loss": self.problem.loss,
+        }
+        return TableModel(
+            name,
+            self.target.column.name,
+            outcome.model,
+            tuple(c for c in self.columns if c.name in seen),
+            self.target.classes,
+            facts,
+            self.target.kind,
+        )
+
+    def page(self, title: str) -> Page:
+        return make_page(self, title)
+
+    def code(self, loading: str = "") -> str:
+        return code_of(self, loading)
+
+    def data(self) -> dict[str, Any]:
+        about = {"target": self.target.column.name, "task": self.target.task}
+        return {**about, "rows": len(self.problem.y), **super().data()}
 
 
-def conclude(goal: Target, columns: list[Column], reached: Reached, seed: int) -> Findings:
+def conclude(
+    goal: Target, columns: list[Column], reached: Reached, seed: int, *, thorough: bool = False
+) -> Analysis:
     """Rank the candidates by how well they predict unseen rows, and say what to keep in mind."""
     problem = reached.problem
     goal = goal if reached.drawn is None else goal.some(reached.drawn)
@@ -204,7 +254,7 @@ def conclude(goal: Target, columns: list[Column], reached: Reached, seed: int) -
     notes = _notes(goal, columns)
     revealing = revealing_columns(problem)
     notes += cautions(problem, goal.column.name, revealing)
-    return Findings(
+    return Analysis(
         goal,
         columns,
         problem,
@@ -214,6 +264,7 @@ def conclude(goal: Target, columns: list[Column], reached: Reached, seed: int) -
         (*notes, *reached.notes, *told_end(reached.ended)),
         seed,
         tuple(revealing),
+        thorough,
     )
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from posteriori.analysis import compare
-from posteriori.analysis.fitting import findings
-from posteriori.analysis.report.ranking_tables import (
+from posteriori.analysis.ranking.ranked_result import (
     detailed_table,
     explanations,
     for_the_asking,
     group_legend,
     ranking_table,
 )
+from posteriori.analysis.targets import conclusions
 from posteriori.selection import prequential_evidence
 
 
@@ -63,8 +63,8 @@ def no_fit(monkeypatch):
     def never(*_args, **_options):
         raise AssertionError("asked for evidence")
 
-    monkeypatch.setattr(findings, "prequential_evidence", never)
-    monkeypatch.setattr(findings, "fit_in_parts", never)
+    monkeypatch.setattr(conclusions, "prequential_evidence", never)
+    monkeypatch.setattr(conclusions, "fit_in_parts", never)
 
 
 @pytest.mark.usefixtures("no_fit")
@@ -99,13 +99,13 @@ def test_what_fails_or_is_stopped_is_left_out(analysis, monkeypatch, error):
     def failing(*_args, **_options):
         raise error
 
-    monkeypatch.setattr(findings, "prequential_evidence", failing)
+    monkeypatch.setattr(conclusions, "prequential_evidence", failing)
     rows = {row.name: row for row in analysis.detailed_rows}
     assert rows["nearest neighbours"].of == ""
     assert rows["logistic"].kind == "laplace"
 
 
 def test_an_impossible_row_leaves_no_evidence(analysis, monkeypatch):
-    impossible = findings.LogEvidence(-np.inf, kind="prequential", of="y|X")
-    monkeypatch.setattr(findings, "prequential_evidence", lambda *_args, **_options: impossible)
+    impossible = conclusions.LogEvidence(-np.inf, kind="prequential", of="y|X")
+    monkeypatch.setattr(conclusions, "prequential_evidence", lambda *_args, **_options: impossible)
     assert {row.kind for row in analysis.detailed_rows} == {"", "laplace", "exact"}

@@ -5,17 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from posteriori.analysis.fitting.averaged import AVERAGE
-from posteriori.analysis.fitting.findings import Findings
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
-from posteriori.analysis.table.wording import number_with_error, short_number
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
+from posteriori.analysis.table.wording import counted, number_with_error, short_number
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
 
-__all__ = ["answer", "strength", "verdict", "verdict_of"]
+if TYPE_CHECKING:
+    from posteriori.analysis.targets.conclusions import Analysis
+
+__all__ = ["answer", "classes_in_words", "intervals_in_words", "strength", "verdict", "verdict_of"]
+
 
 #: Differences in nats, of all rows together, that hardly matter however consistent they are.
 #: A. Vehtari et al. call models "very similar" below it.
@@ -40,7 +44,7 @@ _MATTERS = 0.1
 _NOTHING = 0.005
 
 
-def verdict_of(found: Findings) -> str:
+def verdict_of(found: Analysis) -> str:
     """Say how well the target can be predicted, by which model, how sure that is, what to beware of."""
     if found.ranking.rows[0].failure:
         return verdict(found.single_rows, len(found.problem.y))
@@ -58,7 +62,7 @@ def verdict_of(found: Findings) -> str:
     return f"{answer(found)} {which}{_on_errors(found)}"
 
 
-def _ahead(found: Findings) -> tuple[float, float] | None:
+def _ahead(found: Analysis) -> tuple[float, float] | None:
     """Return by how much, with which error, the average is ahead of the best single model."""
     if found.ranking.best != AVERAGE:
         return None
@@ -69,7 +73,7 @@ def _ahead(found: Findings) -> tuple[float, float] | None:
 # -- what can be predicted ---------------------------------------------------------------------
 
 
-def answer(found: Findings) -> str:
+def answer(found: Analysis) -> str:
     """Say how far the target can be predicted, and from which columns, by the model that is kept."""
     unseen = found.outcomes[found.kept].unseen
     assert unseen is not None
@@ -104,7 +108,7 @@ def _classified(name: str, p: Array, y: Array, classes: Array) -> str:
     )
 
 
-def _matter(found: Findings) -> str:
+def _matter(found: Analysis) -> str:
     """Name the columns that matter most to the best single model."""
     importance = found.importance
     if importance is None:
@@ -118,7 +122,7 @@ def _matter(found: Findings) -> str:
     return f"; {listed} {'matters' if len(named) == 1 else 'matter'} most"
 
 
-def _on_errors(found: Findings) -> str:
+def _on_errors(found: Analysis) -> str:
     """Say which model has the least error, if that is not the best by density, and which is kept."""
     if found.problem.classes is not None or found.target.task == "density":
         return ""
@@ -136,7 +140,7 @@ def _on_errors(found: Findings) -> str:
     return text
 
 
-def _why_not_best(found: Findings) -> str:
+def _why_not_best(found: Analysis) -> str:
     """Say why another model is kept than the best by density."""
     if found.kept == AVERAGE and found.average_will_do:
         return f"{len(found.problem.y)} rows hardly tell which single model is best"
@@ -303,3 +307,55 @@ def _reservations(untried: int, revealing: Sequence[str]) -> str:
 
 def _name(row: Row) -> str:
     return f"“{row.name}”"
+
+
+#: Standard errors up to which a share is as was promised.
+_FAR = 2.0
+
+
+def intervals_in_words(level: Array) -> str:
+    """Say whether intervals of 90 % hold what came.
+
+    Parameters
+    ----------
+    level : (N,)
+        Of what came in its predictive distribution.
+    """
+    held, count = int(np.sum(np.abs(level - 0.5) <= 0.45)), len(level)
+    apart = (held / count - 0.9) / np.sqrt(0.09 / count)
+    judged = "as they promise: they can be taken at their word"
+    if abs(apart) > _FAR:
+        judged = (
+            "more than promised: they are wider than they need to be"
+            if apart > 0
+            else "less than promised: they are too narrow"
+        )
+    return (
+        f"Intervals of 90% held what came in {held:,} of {counted(count, 'unseen row')} "
+        f"({held / count:.0%}), {judged}."
+    )
+
+
+def classes_in_words(p: Array, codes: Array) -> str:
+    """Say whether the most probable classes come as often as their probabilities promise.
+
+    Parameters
+    ----------
+    p : (N, K)
+    codes : (N,)
+        Classes that came.
+    """
+    sure, right = p.max(axis=1), int(np.sum(p.argmax(axis=1) == codes))
+    count, expected = len(codes), float(sure.sum())
+    error = float(np.sqrt((sure * (1.0 - sure)).sum()))  # of independent rows
+    judged = "as often as promised: probabilities can be taken at their word"
+    if abs(right - expected) > max(_FAR * error, 1.0):  # one row is no reason
+        judged = (
+            "more often than promised: probabilities are too cautious"
+            if right > expected
+            else "less often than promised: probabilities are too sure of themselves"
+        )
+    return (
+        f"The most probable class came in {right:,} of {counted(count, 'unseen row')} "
+        f"({right / count:.1%}), where its probabilities promise {expected / count:.1%}; {judged}."
+    )

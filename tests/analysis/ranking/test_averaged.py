@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from posteriori.analysis import compare, load_model, save_model
-from posteriori.analysis.fitting.averaged import AVERAGE
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.selection.averaging import ModelAverage
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.stacking import (

@@ -1,0 +1,1 @@
+"""What all results that rank candidates have in common."""
