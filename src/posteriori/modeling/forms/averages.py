@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +11,9 @@ import numpy as np
 from posteriori.distributions.composites.mixture import MixtureFamily
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
-from posteriori.numerics.types import Array
+from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["average", "average_first"]
+__all__ = ["average", "average_first", "join_members"]
 
 
 def average(weights: Array, found: Sequence[Any]) -> Any:
@@ -47,6 +48,21 @@ def average_first(weights: Array, found: Sequence[Any]) -> Any:
         return kind._from(**{key: values[0] for key, values in whole.items()})
     columns = {key: np.moveaxis(values, 0, lead) for key, values in whole.items()}
     return MixtureFamily._make(weights, kind._from(**columns))
+
+
+def join_members(
+    shape: tuple[int, ...], positions: Sequence[IntArray], found: Sequence[Any]
+) -> Any:
+    """Return a batch of some shape, whose members were found in parts, at positions when flattened."""
+    kind = _only_kind(found)
+    columns = {}
+    for key in _keys(found[0]):
+        parts = [_own(d, key) for d in found]
+        whole = np.empty((math.prod(shape), *parts[0].shape[1:]))
+        for where, part in zip(positions, parts, strict=True):
+            whole[where] = part
+        columns[key] = whole.reshape(*shape, *whole.shape[1:])
+    return kind._from(**columns)
 
 
 def _first_of_mixtures(weights: Array, found: Sequence[Any]) -> Any:
@@ -87,15 +103,20 @@ def _of_mixtures(weights: Array, found: Sequence[Any]) -> Any:
 
 def _stacked(found: Sequence[Any]) -> Any:
     """Return one distribution whose last batch axis counts those that were given."""
-    kinds = {type(d) for d in found}
-    if len(kinds) > 1:
-        names = " and ".join(sorted(k.__name__ for k in kinds))
-        raise TypeError(f"a mixture of {names} has no form")
-    (kind,) = kinds
+    kind = _only_kind(found)
     lead = len(found[0].batch_shape)
     return kind._from(
         **{key: np.stack([_own(d, key) for d in found], axis=lead) for key in _keys(found[0])}
     )
+
+
+def _only_kind(found: Sequence[Any]) -> Any:
+    kinds = {type(d) for d in found}
+    if len(kinds) > 1:
+        names = " and ".join(sorted(k.__name__ for k in kinds))
+        raise TypeError(f"{names} together have no form")
+    (kind,) = kinds
+    return kind
 
 
 def _keys(d: Any) -> list[str]:

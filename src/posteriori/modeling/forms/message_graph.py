@@ -144,7 +144,9 @@ def missing_numbers(factor: BoundFactor, bound: Bound) -> Array:
     rows = count_of(factor.rows)
     if factor.name not in bound.observed:
         return np.zeros((rows, 1), dtype=bool)
-    return np.isnan(child_term(factor, bound).table.over(labels).reshape(rows, -1))
+    return np.isnan(
+        child_term(factor, bound).table.over(labels).reshape(rows, count_of(factor.events))
+    )
 
 
 def _read_number(parts: tuple[Array, ...], shape: tuple[int, ...]) -> Normal:

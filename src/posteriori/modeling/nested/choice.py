@@ -163,7 +163,7 @@ def _fewest(
 def _is_exact(items: Mapping[str, Free | States], group: Group, inside: Inside) -> bool:
     """Tell whether the others are exact, in the first and in the last states."""
     return all(
-        inside(leave(group, _typical(items, state))) is not None
+        inside(leave(group, _typical(items, state)).group) is not None
         for state in ((0, -1) if any(isinstance(i, States) for i in items.values()) else (0,))
     )
 
@@ -179,7 +179,7 @@ def _typical(items: Mapping[str, Free | States], state: int) -> dict[str, Array]
 
 
 def _with_cost(items: Mapping[str, Free | States], group: Group, inside: Inside) -> Outside:
-    found = inside(leave(group, _typical(items, 0)))
+    found = inside(leave(group, _typical(items, 0)).group)
     assert found is not None
     parts, _ = found
     costs = [part.block().cost for part in parts]

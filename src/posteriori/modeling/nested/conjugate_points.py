@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from posteriori.distributions.batches import take_members
-from posteriori.modeling.binding.bound import BoundFactor, Layout
+from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.labelled import Axis, count_of
 from posteriori.modeling.contract.engine import Group, Result
@@ -17,9 +17,11 @@ from posteriori.modeling.forms.conjugate_rows import reshaped
 from posteriori.modeling.forms.fixing import (
     fix_at_points,
     repeat_at_points,
+    repeat_layouts,
     some_at_once,
     with_points,
 )
+from posteriori.modeling.forms.rows_apart import rows_about
 from posteriori.numerics.types import Array
 
 __all__ = ["ConjugatePoints"]
@@ -50,10 +52,8 @@ class ConjugatePoints:
 
     def fits(self, values: Mapping[str, Array]) -> bool:
         """Tell whether the block is conjugate at all of some points."""
-        return all(
-            fits_conjugate(self._together(part)).holds
-            for part in some_at_once(values, self.at_once)
-        )
+        parts = (self._together(part) for part in some_at_once(values, self.at_once))
+        return all(_is_about_one(part) and fits_conjugate(part).holds for part in parts)
 
     def log_evidences(self, values: Mapping[str, Array]) -> Array:
         """Return ln p(data | values) at each point."""
@@ -75,9 +75,13 @@ class ConjugatePoints:
         """Return the block with a copy of its unknown at each point."""
         points = Axis("points", len(next(iter(values.values()))))
         bound = with_points(self.group.bound, values, points)
-        name, layouts = self.block.name, dict(bound.layouts)
-        plates, ints, events = layouts[name]
-        layouts[name] = Layout((points, *plates), ints, events)
+        name = self.block.name
         factors = fix_at_points(self.factors, self.group.bound, values, points)
         factors = repeat_at_points(factors, (name,), points)
-        return Group(bound._replace(layouts=layouts), (name,), factors)
+        bound = repeat_layouts(bound, (name,), points)
+        return Group(bound, (name,), rows_about((name,), factors, bound))
+
+
+def _is_about_one(group: Group) -> bool:
+    """Tell whether factors see the unknown of a group, and no other one."""
+    return all(group.bound.unknowns_of(factor) == {*group.names} for factor in group.factors)

@@ -179,7 +179,7 @@ class _Search:
             self.failure = self.failure or rest.failure
             return Branch(states, None, rest, log_joint) if np.isfinite(log_joint) else None
         starts, scales = block.coordinates.starts()
-        group = leave(block.group, states) if states else block.group
+        group = leave(block.group, states).group if states else block.group
         rest = Rest(group, block.coordinates.read(starts[0])[0], block.inside, block.keeps)
         lattice = self._lattice(rest, starts, scales)
         self.failure = self.failure or rest.failure

@@ -6,7 +6,7 @@ same parts: chains and tables of states for all points at once, rows of normal m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -27,6 +27,7 @@ from posteriori.modeling.forms.fixing import (
     fix_factors,
     with_points,
 )
+from posteriori.modeling.forms.rows_apart import rows_about
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.nested.chain_points import ChainPoints
 from posteriori.modeling.nested.conjugate_points import ConjugatePoints
@@ -90,11 +91,11 @@ class Rest:
     ) -> None:
         self.group = group
         left = leave(group, typical)
-        found = inside(left)
+        found = inside(left.group)
         if found is None:
             raise TypeError(f"not exact given {', '.join(typical)}")
         parts, known = found
-        whole = {id(f): g for f, g in zip(left.factors, group.factors, strict=True)}
+        whole = {id(f): g for f, g in zip(left.group.factors, left.whole, strict=True)}
         self.known = [whole[id(f)] for f in known]
         self.parts = [_Part(p, [whole[id(f)] for f in p.group.factors], group) for p in parts]
         self.solvers = [part.solver(tuple(typical), keeps) for part in self.parts]
@@ -214,7 +215,8 @@ class _Part(NamedTuple):
         """Return the block at values of those outside."""
         bound = self.group.bound
         known = bound._replace(observed={**bound.observed, **values})
-        return self.planned.block(known, fix_factors(self.factors, bound, values))
+        fixed = fix_factors(self.factors, bound, values)
+        return self.planned.block(known, rows_about(self.planned.group.names, fixed, known))
 
     def solve(self, values: Mapping[str, Array]) -> Result:
         """Solve the block at values of those outside."""
@@ -222,6 +224,8 @@ class _Part(NamedTuple):
 
     def solver(self, outside: tuple[str, ...], keeps: bool) -> _Solver:
         """Return the best way to solve the part at many points."""
+        if self._has_some_rows(outside):
+            return self._conjugate() or _Kept(_one_by_one(self.solve), keeps)
         if self.planned.kind.name == "chain":
             block = self.planned.block()
             assert isinstance(block, GaussianChainBlock)
@@ -236,6 +240,11 @@ class _Part(NamedTuple):
             if rows is not None:
                 return _Kept(_one_by_one(rows.at), keeps)
         return self._conjugate() or _Kept(_one_by_one(self.solve), keeps)
+
+    def _has_some_rows(self, outside: Collection[str]) -> bool:
+        """Tell whether a factor is here with some of its rows only."""
+        mine = {*self.planned.group.names, *outside}
+        return any(not self.group.bound.unknowns_of(factor) <= mine for factor in self.factors)
 
     def _conjugate(self) -> ConjugatePoints | None:
         """Return the part as one variable with conjugate children, if it is that."""

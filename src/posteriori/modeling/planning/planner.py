@@ -19,6 +19,7 @@ from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock, fits_gaussian
 from posteriori.modeling.exact.scaled.scaled_block import CommonPrecisionBlock
 from posteriori.modeling.exact.scaled.scaled_factors import fits_common_precision
+from posteriori.modeling.forms.rows_apart import rows_apart
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import is_discrete
 from posteriori.modeling.nested.nested_block import NestedBlock, fits_nested
@@ -151,7 +152,9 @@ def make_plan(bound: Bound, options: Options | None = None, kept: Collection[str
     known = tuple(f for f in active if not bound.unknowns_of(f))
     groups = _components([f for f in active if bound.unknowns_of(f)], bound)
     blocks = tuple(
-        _block(Group(bound, tuple(names), tuple(factors), options)) for names, factors in groups
+        block
+        for names, factors in groups
+        for block in _blocks(Group(bound, tuple(names), tuple(factors), options))
     )
     predicted = tuple(name for name in barren if name not in bound.observed)
     return Plan(bound, blocks, predicted, known, options)
@@ -201,9 +204,18 @@ def exact_parts(group: Group) -> tuple[tuple[Planned, ...], tuple[BoundFactor, .
     return tuple(parts), known
 
 
-def _block(group: Group) -> Block:
-    """Return the block of the first kind that fits."""
+def _blocks(group: Group) -> list[Block]:
+    """Return blocks of rows that see different unknowns where all of these are exact, or one block."""
     approximate = group.options is not None and group.options.asks_for_approximation
+    apart = tuple(part for f in group.factors for part in rows_apart(f, group.bound))
+    found = None
+    if len(apart) > len(group.factors) and not approximate:
+        found = exact_parts(group._replace(factors=apart))
+    return [_block(group, approximate)] if found is None else [part.block() for part in found[0]]
+
+
+def _block(group: Group, approximate: bool) -> Block:
+    """Return the block of the first kind that fits."""
     reason = instead = ""
     for kind in KINDS:
         if approximate and kind.is_exact:

@@ -16,6 +16,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
 from posteriori.modeling.binding.construction import member
+from posteriori.modeling.binding.labelled import shape_of
 from posteriori.modeling.contract.engine import Result
 from posteriori.modeling.contract.longer_data import predict_longer
 from posteriori.modeling.contract.more_points import predict_more_points
@@ -34,6 +35,8 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
     places_of_spread,
 )
 from posteriori.modeling.exact.scaled.student import student
+from posteriori.modeling.forms.averages import join_members
+from posteriori.modeling.forms.rows_apart import split_rows
 
 __all__ = ["joint", "predict", "predict_request"]
 
@@ -144,6 +147,16 @@ def _predict_anew(solved: Solved, anew: Anew, name: str) -> Any:
     if any(anew.is_chain(n) for n in unsolved):
         return _predict_new_chain(solved, anew, name)
     (factor,) = anew.factors[name]
+    parts = split_rows(factor, solved.bound.families)
+    if len(parts) == 1:
+        return _predict_rows(solved, anew, factor)
+    parts = [part for part in parts if len(part.positions)]
+    found = [_predict_rows(solved, anew, part.factor) for part in parts]
+    return join_members(shape_of(factor.rows), [part.positions for part in parts], found)
+
+
+def _predict_rows(solved: Solved, anew: Anew, factor: BoundFactor) -> Any:
+    """Return the distribution of rows that see the same unknowns."""
     new = _new_normals(anew, factor) if factor.family in GAUSSIAN else ()
     above = accessed((factor, *new)) - {f.name for f in new}
     if not above and not new:

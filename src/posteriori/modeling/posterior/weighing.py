@@ -119,7 +119,7 @@ def _fewest(weighable: Weighable, inside: Inside, rng: np.random.Generator) -> l
             if other.names not in one:
                 one[other.names] = other.draw(1, rng)[0]
             values |= {name: drawn[0] for name, drawn in one[other.names].items()}
-        if fewer and inside(leave(weighable.group, values)) is not None:
+        if fewer and inside(leave(weighable.group, values).group) is not None:
             kept = fewer
     for belief in kept:
         if not belief.has_density:
@@ -136,7 +136,7 @@ def _solve(
     """Return ln p(data, values), and the moments of all others given them."""
     try:
         with np.errstate(all="ignore"):
-            left = leave(weighable.group, values)
+            left = leave(weighable.group, values).group
             found = inside(left)
             if found is None:
                 raise TypeError(f"not exact given {', '.join(values)}")

@@ -90,9 +90,9 @@ class ConjugateBlock(Block):
         self.factors = tuple(factors)
         self.layout = bound.layouts[self.name]
         self.prior_factor = next(f for f in factors if f.name == self.name)
-        children = [f for f in factors if f is not self.prior_factor]
-        self.families = [(f.name, f.family.__name__) for f in children]
-        self.children = [observed_child(f, self.name, bound) for f in children]
+        self.child_factors = [f for f in factors if f is not self.prior_factor]
+        self.families = [(f.name, f.family.__name__) for f in self.child_factors]
+        self.children = [observed_child(f, self.name, bound) for f in self.child_factors]
 
     @property
     def count(self) -> int:

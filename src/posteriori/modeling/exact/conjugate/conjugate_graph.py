@@ -35,9 +35,7 @@ def conjugate_graph(block: ConjugateBlock) -> BlockGraph:
         return tuple(np.asarray(part)[rows] for part in prior.natural)
 
     graph.add_factor(own, own.rows, RowFactor(name, block.count, (View(name),), send_prior), 0)
-    factors = {f.name: f for f in bound.factors}
-    for child in block.children:
-        factor = factors[child.name]
+    for factor, child in zip(block.child_factors, block.children, strict=True):
         graph.add_factor(factor, factor.rows, _conjugate_rows(factor, child, prior, block, bound))
     return graph
 
