@@ -4,6 +4,7 @@ import ast
 import inspect
 import subprocess
 import sys
+from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 import posteriori
+from posteriori.estimators.parameters import COVARIANCES
+from posteriori.modeling.contract.options import OPTION_NAMES
 
 ROOT = Path(posteriori.__file__).parent
 ROOMS = {p.parent.name for p in ROOT.glob("*/__init__.py")}
@@ -167,6 +170,90 @@ def test_random_numbers_are_asked_for_in_one_way():
                 in inspect.signature(function).parameters
             ]
     assert not wrong
+
+
+#: Words that no parameter is called by, and the one word that stands for them in all rooms.
+SAID_OTHERWISE = {
+    "algorithm": "method",
+    "apart": "own_scale",
+    "approximation": "method",
+    "covariance_type": "covariance",
+    "estimate": "method",
+    "inference": "method",
+    "learning": "method",
+    "longest": "max_duration",
+    "moves": "split_merge",
+    "restarts": "n_init",
+    "several": "multiclass",
+    "tensor": "tensor_product",
+    "training": "method",
+    "verbose": "progress",
+}
+
+
+def public_signatures() -> list[tuple[str, inspect.Signature]]:
+    """Return the signatures of all public functions and methods, and of constructors of what is no record."""
+    found = []
+    for name, thing in public_objects():
+        if inspect.isfunction(thing):
+            found.append((name, inspect.signature(thing)))
+        if inspect.isclass(thing):
+            methods = inspect.getmembers(thing, inspect.isfunction)
+            found += [
+                (f"{name}.{method}", inspect.signature(function))
+                for method, function in methods
+                if method != "__init__" or not is_dataclass(thing)
+                if method == "__init__" or not method.startswith("_")
+            ]
+    return found
+
+
+def test_one_word_stands_for_one_thing() -> None:
+    wrong = [
+        f"{name}({parameter}=): say {SAID_OTHERWISE[parameter]}"
+        for name, signature in public_signatures()
+        for parameter in signature.parameters
+        if parameter in SAID_OTHERWISE
+    ]
+    assert not wrong
+    assert not OPTION_NAMES & SAID_OTHERWISE.keys()
+
+
+def test_progress_is_shown_and_callbacks_are_called() -> None:
+    asked = [(n, s.parameters) for n, s in public_signatures()]
+    shown = {n: str(p["progress"].annotation) for n, p in asked if "progress" in p}
+    called = {n: str(p["callback"].annotation) for n, p in asked if "callback" in p}
+    assert {n for n, kind in shown.items() if kind != "bool | None"} == set()
+    assert {n for n, kind in called.items() if kind != "Any" and "Callable" not in kind} == set()
+
+
+def test_covariances_have_one_vocabulary() -> None:
+    classes = [thing for _, thing in public_objects() if hasattr(thing, "_constraints")]
+    allowed = {
+        one.__name__: one._constraints["covariance"].choices
+        for one in classes
+        if "covariance" in inspect.signature(one).parameters
+    }
+    assert set(allowed) == {"GaussianDiscriminant", "GaussianMixture", "HiddenMarkovModel"}
+    assert all(set(choices) <= set(COVARIANCES) for choices in allowed.values())
+
+
+def test_draws_and_forecasts_are_asked_for_in_one_way() -> None:
+    """``size`` is how many draws; what draws sequences takes the ``length`` of one."""
+    wrong = []
+    for name, signature in public_signatures():
+        asked = [parameter for parameter in signature.parameters if parameter != "self"]
+        if name.endswith(".sample") and (asked[0] not in ("size", "length") or "rng" not in asked):
+            wrong.append(name)
+        if name.endswith(".forecast") and "horizon" not in asked:
+            wrong.append(name)
+    assert not wrong
+
+
+def test_densities_of_rows_are_log_probabilities() -> None:
+    classes = [thing for _, thing in public_objects() if hasattr(thing, "score_samples")]
+    without = {one.__name__ for one in classes if not hasattr(one, "log_prob")}
+    assert without == {"OneClassSupportVector"}  # its scores are no densities
 
 
 def test_one_name_means_one_thing_in_all_rooms():

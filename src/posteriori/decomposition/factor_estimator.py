@@ -17,6 +17,7 @@ from posteriori.decomposition.spectra import with_positive_peaks
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
 from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters
+from posteriori.estimators.row_density import RowDensity
 from posteriori.inference.components.factor_posteriors import FactorPosteriors, factor_posteriors
 from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
 from posteriori.numerics.random import as_generator
@@ -34,7 +35,7 @@ class FactorUnits(NamedTuple):
     scale: Array
 
 
-class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowDensity, BaseEstimator):
     """Rows that a few normal factors and independent noise have made."""
 
     n_components: Any
@@ -84,17 +85,9 @@ class FactorEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         spread = np.einsum("ndk,dk->nd", self._loadings @ found.covs, self._loadings)
         return number_gaps(x, mean, spread + self._noise)
 
-    def score_samples(self, X: Any) -> Array:
+    def log_prob(self, X: Any) -> Array:
         """Return ln p(row) of the seen entries, (N,)."""
         return self._posteriors(X)[1].log_density
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of :meth:`score_samples`."""
-        return float(self.score_samples(X).mean())
-
-    def log_likelihood(self, X: Any) -> float:
-        """Return ln p(X), the sum of :meth:`score_samples`."""
-        return float(self.score_samples(X).sum())
 
     def sample(self, size: int = 1, rng: Seed = None) -> Array:
         """Draw rows, (S, D)."""

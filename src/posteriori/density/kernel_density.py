@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.density.bandwidths import (
@@ -28,6 +28,7 @@ from posteriori.density.smoothing_kernels import GivenKernel, SmoothingKernel, a
 from posteriori.distributions.composites.mixture import Mixture, MixtureFamily
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.estimator_rows import check_gappy_inputs, check_inputs, column_names
+from posteriori.estimators.row_density import RowDensity
 from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
 from posteriori.mathematics.least_widths import check_least_widths
 from posteriori.numerics.lazy import scipy_linalg
@@ -41,7 +42,7 @@ __all__ = ["KernelDensity"]
 _FAINT = 40.0
 
 
-class KernelDensity(DensityMixin, BaseEstimator):
+class KernelDensity(RowDensity, BaseEstimator):
     """A density that is a kernel around every row.
 
     Log densities are right to 1e-6 everywhere, also far from all rows, where every kernel underflows.
@@ -75,9 +76,9 @@ class KernelDensity(DensityMixin, BaseEstimator):
     Examples
     --------
     >>> model = KernelDensity(1.0).fit([[0.0], [1.0], [3.0]])
-    >>> np.exp(model.score_samples([[0.0], [40.0]])).round(8)
+    >>> np.exp(model.log_prob([[0.0], [40.0]])).round(8)
     array([0.21511495, 0.        ])
-    >>> model.score_samples([[40.0]]).round(6)  # the last digits of the tail
+    >>> model.log_prob([[40.0]]).round(6)  # the last digits of the tail
     array([-686.517551])
     >>> KernelDensity().fit([[0.0], [1.0], [3.0], [4.0]]).bandwidth_.round(3)
     array([1.966])
@@ -143,7 +144,7 @@ class KernelDensity(DensityMixin, BaseEstimator):
             self.__dict__.pop(name, None)
         return self
 
-    def score_samples(self, X: Any) -> Array:
+    def log_prob(self, X: Any) -> Array:
         """Return ln p(x) of each row, (N,): −inf out of bounds, or out of the reach of all kernels.
 
         NaN is an entry that is not seen: the density is that of the others. Normal kernels without bounds
@@ -183,10 +184,6 @@ class KernelDensity(DensityMixin, BaseEstimator):
         if self.kernel == "gaussian" and self._low is None:
             return check_gappy_inputs(self, X)
         return np.asarray(check_inputs(self, X))
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of :meth:`score_samples`."""
-        return float(self.score_samples(X).mean())
 
     def sample(self, size: int = 1, rng: Seed = None) -> Array:
         """Draw rows (size, D)."""

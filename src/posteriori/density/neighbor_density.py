@@ -41,7 +41,7 @@ class NearestNeighborDensity(BaseEstimator):
     Examples
     --------
     >>> model = NearestNeighborDensity(2).fit([[0.0], [1.0], [3.0]])
-    >>> np.exp(model.score_samples([[0.0]])).round(6)  # 2 of 3 rows in (−1, 1)
+    >>> np.exp(model.log_prob([[0.0]])).round(6)  # 2 of 3 rows in (−1, 1)
     array([0.333333])
     >>> low, high = model.interval([[0.0]], 0.9)  # of the mean density in the ball
     >>> low.round(3), high.round(3)
@@ -76,9 +76,13 @@ class NearestNeighborDensity(BaseEstimator):
         self.__dict__.pop("_tree", None)
         return self
 
-    def score_samples(self, X: Any) -> Array:
+    def log_prob(self, X: Any) -> Array:
         """Return ln K/(N V) of each row, (N,): infinite where K rows are equal to it."""
         return np.log(self.n_neighbors / len(self._checked_rows)) - self._log_volumes(X)
+
+    def score_samples(self, X: Any) -> Array:
+        """Return :meth:`log_prob`, as scikit-learn calls it."""
+        return self.log_prob(X)
 
     def interval(self, X: Any, mass: float = 0.95) -> tuple[Array, Array]:
         """Return the ends of the central interval of the mean density in the ball, P/V, (N,) each.

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.density.line_rows import LineRows, check_column, check_line
@@ -18,6 +18,7 @@ from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.numbers.uniform import Uniform
 from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.parameters import check_parameters
+from posteriori.estimators.row_density import RowDensity
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.random import as_generator
@@ -26,7 +27,7 @@ from posteriori.numerics.types import Array, Seed
 __all__ = ["StepDensity", "believed_number"]
 
 
-class StepDensity(ApproximatePosterior, DensityMixin, BaseEstimator):
+class StepDensity(ApproximatePosterior, RowDensity, BaseEstimator):
     """A histogram, given how it learns its bins and their masses."""
 
     range: Any
@@ -62,7 +63,7 @@ class StepDensity(ApproximatePosterior, DensityMixin, BaseEstimator):
         self.model_ = Mixture(self.masses_, Uniform(self.edges_[:-1], self.edges_[1:]))
         return self
 
-    def score_samples(self, X: Any) -> Array:
+    def log_prob(self, X: Any) -> Array:
         """Return ln p(x) of each row, (N,): −inf outside of the range."""
         check_is_fitted(self)
         x = self._check_column(X)[:, 0]
@@ -71,10 +72,6 @@ class StepDensity(ApproximatePosterior, DensityMixin, BaseEstimator):
         inside = (bins >= 0) & (bins < len(self.masses_))
         heights = np.log(self.masses_) - np.log(np.diff(self.edges_))
         return np.where(inside, heights[np.clip(bins, 0, len(self.masses_) - 1)], -np.inf)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of :meth:`score_samples`."""
-        return float(self.score_samples(X).mean())
 
     def sample(self, size: int = 1, rng: Seed = None) -> Array:
         """Draw rows (size, 1)."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
@@ -30,6 +30,7 @@ from posteriori.estimators.parameters import (
     check_parameters,
     or_none,
 )
+from posteriori.estimators.row_density import RowDensity
 from posteriori.inference.ascent.expectation_maximization import maximize_by_em
 from posteriori.inference.gaps.completed_rows import normals_from_covariances
 from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps
@@ -76,7 +77,7 @@ class _Expected(NamedTuple):
     log_dof: Array
 
 
-class StudentDensity(DensityMixin, BaseEstimator):
+class StudentDensity(RowDensity, BaseEstimator):
     """A density of all columns together that is heavier in its tails than a normal.
 
     Parameters
@@ -158,16 +159,12 @@ class StudentDensity(DensityMixin, BaseEstimator):
         self.dof_ = float(np.exp(log_dof))
         return self
 
-    def score_samples(self, X: Any) -> Array:
+    def log_prob(self, X: Any) -> Array:
         """Return ln p(row) of the seen entries, (N,)."""
         check_is_fitted(self)
         x = check_gappy_inputs(self, X)
         normals = normals_from_covariances(self.location_[None], self.scale_[None])
         return seen_log_densities(x, gap_patterns(x), normals, np.array([self.dof_]))[:, 0]
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of :meth:`score_samples`."""
-        return float(self.score_samples(X).mean())
 
     def gap_beliefs(self, X: Any) -> tuple[GapBelief, ...]:
         """Return what is believed of the gaps (NaN) of rows, given what is seen of them.

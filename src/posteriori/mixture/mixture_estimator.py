@@ -8,10 +8,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_gappy_inputs
+from posteriori.estimators.row_density import RowDensity
 from posteriori.estimators.weighted_fits import check_frequency
 from posteriori.numerics.logspace import log_sum_exp, softmax
 from posteriori.numerics.types import Array
@@ -27,7 +28,7 @@ class ReadsRows:
         return check_gappy_inputs(self, X, reset=reset)
 
 
-class MixtureEstimator(ReadsRows, DensityMixin, BaseEstimator):
+class MixtureEstimator(ReadsRows, RowDensity, BaseEstimator):
     """Rows that come from one of several components."""
 
     @abstractmethod
@@ -50,17 +51,9 @@ class MixtureEstimator(ReadsRows, DensityMixin, BaseEstimator):
         """Learn from rows and return the most probable component of each, (N,)."""
         return self.fit(X, sample_weight=sample_weight).predict(X)
 
-    def score_samples(self, X: Any) -> Array:
+    def log_prob(self, X: Any) -> Array:
         """Return ln p(row) of the seen entries, (N,)."""
         return log_sum_exp(self._joint(X), axis=1)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean of :meth:`score_samples`."""
-        return float(self.score_samples(X).mean())
-
-    def log_likelihood(self, X: Any) -> float:
-        """Return ln p(X), the sum of :meth:`score_samples`."""
-        return float(self.score_samples(X).sum())
 
     def _joint(self, X: Any) -> Array:
         check_is_fitted(self)

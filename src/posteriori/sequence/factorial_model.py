@@ -248,16 +248,16 @@ class FactorialHiddenMarkovModel(BaseEstimator):
         table, known, units = self._smooth(X, lengths)
         return float((known.log_evidence - units).sum() / table.lengths.sum())
 
-    def sample(self, size: int = 1, rng: Seed = None) -> tuple[Array, IntArray]:
-        """Draw a sequence: its rows (size, D), and the states behind them (size, M)."""
+    def sample(self, length: int = 1, rng: Seed = None) -> tuple[Array, IntArray]:
+        """Draw a sequence: its rows (length, D), and the states behind them (length, M)."""
         check_is_fitted(self)
         generator = as_generator(rng)
-        states = np.empty((size, len(self.effects_)), dtype=np.int64)
+        states = np.empty((length, len(self.effects_)), dtype=np.int64)
         for m, (initial, transition) in enumerate(
             zip(self.initial_, self.transition_, strict=True)
         ):
-            states[:, m] = _draw_path(initial, transition, generator.random(size))
-        noise = generator.standard_normal((size, len(self.covariance_)))
+            states[:, m] = _draw_path(initial, transition, generator.random(length))
+        noise = generator.standard_normal((length, len(self.covariance_)))
         rows = self.intercept_ + noise @ np.linalg.cholesky(self.covariance_).T
         for m, effect in enumerate(self.effects_):
             rows += effect[states[:, m]]

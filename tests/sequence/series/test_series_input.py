@@ -66,9 +66,9 @@ def test_future_inputs_must_be_given():
     model = StructuralSeries("constant").fit(Y, inputs=[1, 2, 0, 1, 2, 0])
     with pytest.raises(ValueError, match="inputs must have 1 columns"):
         model.forecast(2)
-    with pytest.raises(ValueError, match="either n"):
+    with pytest.raises(ValueError, match="either a horizon"):
         model.forecast()
-    with pytest.raises(ValueError, match="n must be a whole number"):
+    with pytest.raises(ValueError, match="horizon must be a whole number"):
         model.forecast(0)
 
 
@@ -169,7 +169,7 @@ def test_paths_are_drawn_at_given_times():
     expected = model.forecast(time=later)
     np.testing.assert_allclose(paths.mean(axis=0), expected.mean, atol=5 * 1.5 / np.sqrt(4000))
     np.testing.assert_allclose(paths.var(axis=0), 0.25 * (later - 7.7), rtol=5 * np.sqrt(2 / 4000))
-    with pytest.raises(ValueError, match="either n, the number of steps, or time"):
+    with pytest.raises(ValueError, match="either a horizon, the number of steps, or time"):
         model.sample_paths(2, time=later)
 
 

@@ -257,7 +257,7 @@ def test_what_is_no_series_is_refused():
         WALK.filter(np.zeros((3, 2)))
     with pytest.raises(ValueError, match="at least one time step"):
         WALK.filter(np.zeros((0, 1)))
-    with pytest.raises(ValueError, match="steps must be at least 1"):
+    with pytest.raises(ValueError, match="horizon must be at least 1"):
         WALK.forecast(SEEN, 0)
     with pytest.raises(ValueError, match="y must be one observation"):
         WALK.step(WALK.filter(SEEN), [1.0, 2.0])

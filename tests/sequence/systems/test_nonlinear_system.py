@@ -203,7 +203,7 @@ def test_functions_that_answer_wrongly_are_named():
         same_system(
             "unscented", emission=lambda s: np.zeros(3), emission_cov=np.zeros((3, 3))
         ).filter(y)
-    with pytest.raises(ValueError, match="steps must be at least 1"):
+    with pytest.raises(ValueError, match="horizon must be at least 1"):
         same_system("unscented").forecast(y, 0)
     with pytest.raises(ValueError, match="a list of them"):
         same_system("unscented").filter(np.zeros((2, 3, 3)))

@@ -82,7 +82,7 @@ class Prepared(NamedTuple):
         later = self.later
         inputs = later.inputs if later.inputs.shape[1] else None
         if self.problem.rows.clock.regular:
-            return {"n": len(later.positions), "inputs": inputs}
+            return {"horizon": len(later.positions), "inputs": inputs}
         return {"time": later.positions, "inputs": inputs}
 
 

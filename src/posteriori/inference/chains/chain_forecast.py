@@ -39,18 +39,18 @@ class ChainSample(NamedTuple):
 
 
 def predict_chain(
-    chain: LinearGaussianChain, posterior: ChainPosterior | FilteredChain, steps: int
+    chain: LinearGaussianChain, posterior: ChainPosterior | FilteredChain, horizon: int
 ) -> ChainForecast:
-    """Return the moments of states and observations 1, …, ``steps`` after the last one.
+    """Return the moments of states and observations 1, …, ``horizon`` after the last one.
 
     Parameters
     ----------
     chain : LinearGaussianChain
-        The chain of the future: time axes have length 1 or ``steps``; entry 0 leads to the first
+        The chain of the future: time axes have length 1 or ``horizon``; entry 0 leads to the first
         new step.
     posterior : ChainPosterior or FilteredChain
         Of the past; its last state is where the future starts.
-    steps : int
+    horizon : int
         How far to look ahead.
 
     Examples
@@ -61,13 +61,13 @@ def predict_chain(
     >>> ahead.state_cov[:, 0, 0], ahead.cov[:, 0, 0]
     (array([2.33333333, 3.33333333]), array([4.33333333, 5.33333333]))
     """
-    _require_steps(steps)
-    arrays = check_chain(_of_the_future(chain), steps + 1)
-    return _run_on(arrays, posterior.mean[..., -1, :], posterior.cov[..., -1, :, :], steps)
+    _require_horizon(horizon)
+    arrays = check_chain(_of_the_future(chain), horizon + 1)
+    return _run_on(arrays, posterior.mean[..., -1, :], posterior.cov[..., -1, :, :], horizon)
 
 
 def predict_chains(
-    chains: LinearGaussianChain, posterior: ChainPosterior, steps: int
+    chains: LinearGaussianChain, posterior: ChainPosterior, horizon: int
 ) -> ChainForecast:
     """Return the same for each of K chains, from what is known under each of them.
 
@@ -77,22 +77,22 @@ def predict_chains(
         With a leading axis in every field, as for :func:`evidence_of_chains`.
     posterior : ChainPosterior
         (K, T, D), under each chain.
-    steps : int
+    horizon : int
     """
-    _require_steps(steps)
-    arrays = check_chains(_of_the_future(chains, axis=1), steps + 1)
-    return _run_on(arrays, posterior.mean[..., -1, :], posterior.cov[..., -1, :, :], steps)
+    _require_horizon(horizon)
+    arrays = check_chains(_of_the_future(chains, axis=1), horizon + 1)
+    return _run_on(arrays, posterior.mean[..., -1, :], posterior.cov[..., -1, :, :], horizon)
 
 
-def _require_steps(steps: int) -> None:
-    if steps < 1:
-        raise ValueError(f"steps must be at least 1, got {steps}")
+def _require_horizon(horizon: int) -> None:
+    if horizon < 1:
+        raise ValueError(f"horizon must be at least 1, got {horizon}")
 
 
-def _run_on(arrays: ChainArrays, mean: Array, cov: Array, steps: int) -> ChainForecast:
+def _run_on(arrays: ChainArrays, mean: Array, cov: Array, horizon: int) -> ChainForecast:
     """Move the moments of the last state on, step by step."""
     found = []
-    for t in range(steps):
+    for t in range(horizon):
         a, root = _at(arrays.transition, t, 2), _at(arrays.transition_factor, t, 2)
         mean = _times(a, mean) + _at(arrays.transition_offset, t, 1)  # m ← A m + b
         cov = _around(a, cov) + root @ np.swapaxes(root, -1, -2)  # P ← A P Aᵀ + Q

@@ -166,10 +166,10 @@ def smooth_nonlinear(chain: NonlinearChain, y: Array) -> ChainPosterior:
     return ChainPosterior(mean, cov, cross, np.asarray(log_evidence))
 
 
-def predict_nonlinear(chain: NonlinearChain, belief: StateBelief, steps: int) -> ChainForecast:
-    """Return moments of states and observations 1, …, ``steps`` after a belief about the last state."""
+def predict_nonlinear(chain: NonlinearChain, belief: StateBelief, horizon: int) -> ChainForecast:
+    """Return moments of states and observations 1, …, ``horizon`` after a belief about the last state."""
     states, seen = [], []
-    for _ in range(steps):
+    for _ in range(horizon):
         belief = _reverse_transition(chain, belief).predicted
         found = chain.emission(belief)
         states.append((belief.mean, belief.cov))

@@ -27,9 +27,9 @@ class SeriesAverage:
         self.models = models
         self.weights = weights
 
-    def forecast(self, n: int | None = None, *, time: Any = None, inputs: Any = None) -> Any:
+    def forecast(self, horizon: int | None = None, *, time: Any = None, inputs: Any = None) -> Any:
         """Return the mixture of all forecasts, a batch."""
-        made = [m.forecast(n, time=time, inputs=inputs) for m in self.models.values()]
+        made = [m.forecast(horizon, time=time, inputs=inputs) for m in self.models.values()]
         return PredictiveMixture(self._shares, made)
 
     def update(self, y: Any, time: Any = None, inputs: Any = None) -> Self:
@@ -44,18 +44,18 @@ class SeriesAverage:
 
     def sample_paths(
         self,
-        n: int | None = None,
+        horizon: int | None = None,
         draws: int = 1000,
         *,
         time: Any = None,
         inputs: Any = None,
         rng: Seed = None,
     ) -> Array:
-        """Return later values drawn together, (draws, n)."""
+        """Return later values drawn together, (draws, H)."""
         generator = as_generator(rng)
         counts = generator.multinomial(draws, self._shares)
         parts = [
-            model.sample_paths(n, int(count), time=time, inputs=inputs, rng=generator)
+            model.sample_paths(horizon, int(count), time=time, inputs=inputs, rng=generator)
             for model, count in zip(self.models.values(), counts, strict=True)
             if count
         ]

@@ -87,39 +87,39 @@ class SeriesEstimator(ApproximatePosterior, BaseEstimator, ABC):
             self.__dict__.pop(name, None)
         return self
 
-    def forecast(self, n: int | None = None, *, time: Any = None, inputs: Any = None) -> Any:
+    def forecast(self, horizon: int | None = None, *, time: Any = None, inputs: Any = None) -> Any:
         """Return the distributions of later values, a batch.
 
         Parameters
         ----------
-        n : int, optional
+        horizon : int, optional
             How many steps ahead.
-        time : (n,), optional
-            Instead of n, later times in order: needed where times are irregular.
-        inputs : (n, K), optional
+        time : (H,), optional
+            Instead of a horizon, later times in order: needed where times are irregular.
+        inputs : (H, K), optional
             Of these steps, if the model was fitted with some.
         """
-        rows, wanted = self._future(n, time, inputs)
+        rows, wanted = self._future(horizon, time, inputs)
         made = self._predict(rows, wanted)
         return Transformed(made, ExpMap()) if self._logarithmic else made
 
     def sample_paths(
         self,
-        n: int | None = None,
+        horizon: int | None = None,
         draws: int = 1000,
         *,
         time: Any = None,
         inputs: Any = None,
         rng: Seed = None,
     ) -> Array:
-        """Return later values drawn together, (draws, n); steps are given as to :meth:`forecast`."""
-        rows, wanted = self._future(n, time, inputs)
+        """Return later values drawn together, (draws, H); steps are given as to :meth:`forecast`."""
+        rows, wanted = self._future(horizon, time, inputs)
         made = self._draw(rows, _at_least_one("draws", draws), as_generator(rng))[:, wanted - 1]
         return np.exp(made) if self._logarithmic else made
 
-    def forecast_times(self, n: int) -> Any:
-        """Return the times of the next n steps, an index."""
-        rows, _ = self._future(n, None, np.zeros((n, self._fitted_inputs())))
+    def forecast_times(self, horizon: int) -> Any:
+        """Return the times of the next steps, an index."""
+        rows, _ = self._future(horizon, None, np.zeros((horizon, self._fitted_inputs())))
         return rows.clock.times(rows.positions[1:])
 
     @property
@@ -218,12 +218,14 @@ class SeriesEstimator(ApproximatePosterior, BaseEstimator, ABC):
             )
         return rows
 
-    def _future(self, n: int | None, time: Any, inputs: Any) -> tuple[SeriesRows, Array]:
+    def _future(self, horizon: int | None, time: Any, inputs: Any) -> tuple[SeriesRows, Array]:
         """Return steps without values, and which of them are asked for."""
         check_is_fitted(self)
-        if (n is None) == (time is None):
-            raise ValueError("forecast needs either n, the number of steps, or time, their times")
-        count = _at_least_one("n", n) if time is None else len(time)
+        if (horizon is None) == (time is None):
+            raise ValueError(
+                "forecast needs either a horizon, the number of steps, or time, their times"
+            )
+        count = _at_least_one("horizon", horizon) if time is None else len(time)
         rows = self._later(np.full(count, np.nan), time, inputs)
         if time is None:
             return rows, np.arange(1, count + 1)

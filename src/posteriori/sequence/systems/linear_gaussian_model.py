@@ -329,20 +329,20 @@ class LinearGaussianModel(
     def forecast(
         self,
         X: Any,
-        steps: int,
+        horizon: int,
         *,
         lengths: Any = None,
         inputs: Any = None,
         future_inputs: Any = None,
     ) -> Any:
-        """Return the distributions of the next rows: a batch (steps,) of ``MvNormal``, or a list of them.
+        """Return the distributions of the next rows: a batch (horizon,) of ``MvNormal``, or a list of them.
 
-        ``future_inputs`` are those of the steps ahead, (steps, M), for all sequences.
+        ``future_inputs`` are those of the steps ahead, (horizon, M), for all sequences.
         """
         table, parts, systems = self._read(X, lengths, inputs)
-        ahead = self.system_for(future_inputs, steps)
+        ahead = self.system_for(future_inputs, horizon)
         found = [
-            s.forecast(part, steps, future=ahead) for s, part in zip(systems, parts, strict=True)
+            s.forecast(part, horizon, future=ahead) for s, part in zip(systems, parts, strict=True)
         ]
         return found if table.listed else found[0]
 

@@ -165,21 +165,21 @@ class LinearGaussianSystem:
 
     # -- what comes next ---------------------------------------------------------------------
 
-    def forecast(self, y: Any, steps: int, *, future: LinearGaussianSystem | None = None) -> Any:
-        """Return the distributions of the next observations: a batch (..., steps) of ``MvNormal``.
+    def forecast(self, y: Any, horizon: int, *, future: LinearGaussianSystem | None = None) -> Any:
+        """Return the distributions of the next observations: a batch (..., horizon) of ``MvNormal``.
 
         Parameters
         ----------
         y : series
-        steps : int
+        horizon : int
         future : LinearGaussianSystem, optional
             The system of the steps ahead, where it differs: needed where matrices have a time axis. Its
-            own time axes have length ``steps``, and entry 0 leads to the first new step.
+            own time axes have length ``horizon``, and entry 0 leads to the first new step.
         """
         ahead = self._ahead(future)
 
         def run_on(series: Any) -> MvNormal:
-            found = predict_chain(ahead.chain, filter_chain(self.chain, series), steps)
+            found = predict_chain(ahead.chain, filter_chain(self.chain, series), horizon)
             return MvNormal(found.mean, cov=found.cov)
 
         return self._each(y, run_on)

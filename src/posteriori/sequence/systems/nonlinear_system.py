@@ -136,14 +136,14 @@ class NonlinearSystem:
 
     # -- what comes next ---------------------------------------------------------------------
 
-    def forecast(self, y: Any, steps: int) -> Any:
-        """Return the distributions of the next observations: a batch (steps,) of ``MvNormal``."""
-        if steps < 1:
-            raise ValueError(f"steps must be at least 1, got {steps}")
+    def forecast(self, y: Any, horizon: int) -> Any:
+        """Return the distributions of the next observations: a batch (horizon,) of ``MvNormal``."""
+        if horizon < 1:
+            raise ValueError(f"horizon must be at least 1, got {horizon}")
 
         def run_on(series: Array) -> MvNormal:
             last = _last(filter_nonlinear(self._chain, series))
-            found = predict_nonlinear(self._chain, last, steps)
+            found = predict_nonlinear(self._chain, last, horizon)
             return MvNormal(found.mean, cov=found.cov)
 
         return self._each(y, run_on)
