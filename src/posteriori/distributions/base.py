@@ -267,6 +267,10 @@ class Distribution:
         given = self.__dict__.get("_given", self.__dict__)
         return {k: self.__dict__[k] for k in self._parameters if k in given}
 
+    def _averaged(self, weights: Array) -> Any:
+        """Return Σ_k w_k p_k over the last axis of the batch; None where that is no such family."""
+        return None
+
     def _require_proper(self, what: str) -> None:
         """Refuse what only a normalised density has; messages override this."""
 

@@ -9,13 +9,14 @@ an operation on arrays with one more axis:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from posteriori.distributions.base import Distribution, Univariate
-from posteriori.distributions.batches import has_atoms, take_members
+from posteriori.distributions.batches import has_atoms, joined, take_members
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.counts.count_sweep import mixed_count_quantile
 from posteriori.distributions.poles import log_prob_beside_poles
@@ -176,6 +177,21 @@ class MixtureFamily(Distribution):
         return out.reshape(shape + self.event_shape)[()]
 
     # -- being a value ---------------------------------------------------------------------
+
+    def _averaged(self, weights: Array) -> Any:
+        """Put all components side by side."""
+
+        def side_by_side(values: Array) -> Array:
+            return values.reshape(*shape, -1, *values.shape[len(shape) + 2 :])
+
+        shape = self.batch_shape[:-1]
+        shares = side_by_side(weights[..., None] * self.probabilities)
+        return self._make(shares, joined([self.components], lambda v: side_by_side(v[0])))
+
+    @staticmethod
+    def _joined(batches: Sequence[MixtureFamily], join: Callable[[list[Array]], Array]) -> Any:
+        components = joined([d.components for d in batches], join)
+        return MixtureFamily._make(join([d.probabilities for d in batches]), components)
 
     def _take_members(self, index: Any) -> Self:
         return self._make(self.probabilities[index], take_members(self.components, index))

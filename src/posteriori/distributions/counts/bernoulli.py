@@ -73,6 +73,10 @@ class Bernoulli(ExponentialFamily, Univariate):
 
     # -- exponential family ----------------------------------------------------------------
 
+    def _averaged(self, weights: Array) -> Bernoulli:
+        mean = np.einsum("...k,...k->...", weights, self.probability)
+        return Bernoulli._from(probability=np.minimum(mean, 1.0))  # but for rounding
+
     @cached_property
     def natural(self) -> Natural:
         """(ln μ/(1−μ),)."""

@@ -332,6 +332,12 @@ class Categorical(ExponentialFamily):
             return made._labelled(self.labels)
         return made._replace(parameters={**made.parameters, "labels": self.labels})
 
+    def _averaged(self, weights: Array) -> Categorical:
+        p = np.einsum("...k,...kc->...c", weights, self.probabilities)
+        return Categorical._from(probabilities=p / p.sum(axis=-1, keepdims=True))._labelled(
+            self.labels
+        )
+
     def _key(self) -> tuple[Array, ...]:
         return (np.asarray(self.probabilities),)
 

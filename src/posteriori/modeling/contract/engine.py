@@ -16,6 +16,7 @@ from posteriori.distributions.base import Distribution
 from posteriori.modeling.beliefs.group_beliefs import Belief
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Table
+from posteriori.modeling.contract.costs import Cost
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.forms.data_points import Data, LeftOut
@@ -52,14 +53,28 @@ class Fit(NamedTuple):
 class Block(ABC):
     """Variables that are solved together, before they are."""
 
-    names: Any  #: The variables, and ``factors``: all factors that touch them.
-    factors: Any
-    method: Any  #: How they are solved, and ``why`` that holds.
-    why: Any
-    order: Any  #: What is done one after another, and at what ``cost``.
-    cost: Any
+    names: tuple[str, ...]  #: The variables, and ``factors``: all factors that touch them.
+    factors: Sequence[BoundFactor]
     instead: str = ""  #: What would have been better, and why it was not done.
-    exchangeable: Any = {}  #: Variables whose parts could change places, such as classes.
+    exchangeable: Mapping[str, str] = {}  #: Variables whose parts could change places, and how.
+
+    if TYPE_CHECKING:  # attributes or properties
+
+        @property
+        def method(self) -> str:
+            """How the variables are solved."""
+
+        @property
+        def why(self) -> str:
+            """Why that can be done."""
+
+        @property
+        def order(self) -> tuple[str, ...]:
+            """What is done one after another."""
+
+        @property
+        def cost(self) -> Cost:
+            """What that costs."""
 
     @abstractmethod
     def describe(self) -> str:

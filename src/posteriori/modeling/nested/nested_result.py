@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posteriori.distributions.base import Distribution
+from posteriori.distributions.composites.averages import average, average_first
 from posteriori.distributions.composites.empirical import Empirical
 from posteriori.distributions.composites.numeric import Numeric, NumericCounts
 from posteriori.distributions.counts.bernoulli import Bernoulli
@@ -22,7 +23,6 @@ from posteriori.modeling.contract.longer_data import predict_longer
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.contract.weighable import Apart, Weighable
-from posteriori.modeling.forms.averages import average, average_first
 from posteriori.modeling.forms.fixing import fix
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import DISCRETE

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.batches import join_members
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
@@ -35,7 +36,6 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
     places_of_spread,
 )
 from posteriori.modeling.exact.scaled.student import student
-from posteriori.modeling.forms.averages import join_members
 from posteriori.modeling.forms.rows_apart import split_rows
 
 __all__ = ["joint", "predict", "predict_request"]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.composites.averages import average_first
 from posteriori.inference.chains.linear_gaussian_chain import ChainPosterior
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, gap_name
 from posteriori.modeling.binding.labelled import Axis
@@ -22,7 +23,6 @@ from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock, find_chain
 from posteriori.modeling.exact.chain.chain_prediction import bind_future, run_on
 from posteriori.modeling.exact.gaussian.gaussian_block import is_affine
-from posteriori.modeling.forms.averages import average_first
 from posteriori.modeling.forms.fixing import at_point, fix_at_points
 from posteriori.numerics.types import Array
 

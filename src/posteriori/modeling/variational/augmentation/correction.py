@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.composites.averages import average_first
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
 from posteriori.modeling.binding.labelled import count_of
 from posteriori.modeling.binding.products import axes_of
-from posteriori.modeling.forms.averages import average_first
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.augmentation.gibbs_sampling import (

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.distributions.composites.averages import average_first
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, count_of, labels_of
 from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.contract.new_data import bind_new_data
 from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew
 from posteriori.modeling.contract.solved import Solved
-from posteriori.modeling.forms.averages import average_first
 from posteriori.modeling.forms.data_points import as_codes
 from posteriori.modeling.forms.fixing import (
     fix_at_points,

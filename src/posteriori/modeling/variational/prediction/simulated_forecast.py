@@ -7,13 +7,12 @@ have the standard error of as many draws.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.distributions.composites.mixture import Mixture
-from posteriori.distributions.counts.bernoulli import Bernoulli
+from posteriori.distributions.batches import joined
+from posteriori.distributions.composites.averages import average_last, with_last
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import encode_labels
 from posteriori.modeling.binding.binder import Binder
@@ -115,9 +114,7 @@ def _carry_on(
         conditionals.append(member(_at_time(step, {name: Table(path, layout.axes)}, t)))
         path[t] = conditionals[-1].sample(rng=rng)
     binder.observed[name] = path
-    full = [_parameters(c) for c in conditionals]
-    parameters = {key: np.stack([p[key] for p in full]) for key in full[0]}
-    return type(conditionals[0])._from(**parameters)
+    return joined(conditionals, np.stack)
 
 
 def _after_end(factor: BoundFactor, plate: str, steps: int, variable: Variable) -> Any:
@@ -126,26 +123,11 @@ def _after_end(factor: BoundFactor, plate: str, steps: int, variable: Variable) 
     names = [axis.name for axis in factor.rows]
     at = names.index(plate)
     rows = np.arange(factor.rows[at].size - steps, factor.rows[at].size)
-    parameters = {k: np.take(v, rows, axis=at) for k, v in _parameters(made).items()}
-    return _mixture(type(made)._from(**parameters), names.index(DRAWS), variable)
+    later = joined([made], lambda values: np.take(values[0], rows, axis=at))
+    return _mixture(later, names.index(DRAWS), variable)
 
 
 def _mixture(made: Any, draws: int, variable: Variable) -> Any:
     """Average over the axis of the draws."""
-    if isinstance(made, Bernoulli):
-        return Bernoulli(made.probability.mean(axis=draws))
-    if isinstance(made, Categorical):
-        return Categorical(made.probabilities.mean(axis=draws))._labelled(variable.labels)
-    last = len(made.batch_shape) - 1
-    moved = {k: np.moveaxis(v, draws, last) for k, v in _parameters(made).items()}
-    return Mixture(np.full(_SIZE, 1.0 / _SIZE), type(made)._from(**moved))
-
-
-def _parameters(made: Any) -> Mapping[str, Array]:
-    """Return the parameters with all axes of the batch."""
-    found = {}
-    for key, value in made._given_parameters().items():
-        width = type(made)._parameters[key]
-        event = np.shape(value)[np.ndim(value) - width :]
-        found[key] = np.broadcast_to(value, made.batch_shape + event)
-    return found
+    found = average_last(np.full(_SIZE, 1.0 / _SIZE), with_last(made, draws))
+    return found._labelled(variable.labels) if isinstance(found, Categorical) else found

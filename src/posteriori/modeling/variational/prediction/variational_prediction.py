@@ -14,9 +14,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from posteriori.distributions.composites.mixture import Mixture
+from posteriori.distributions.composites.averages import average, average_last
 from posteriori.distributions.composites.numeric import Numeric
-from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
@@ -39,7 +38,7 @@ from posteriori.modeling.contract.requests import Request, accessed
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_predictive
 from posteriori.modeling.forms.conjugate_rows import reshaped
-from posteriori.modeling.forms.state_tables import DISCRETE, state_probabilities
+from posteriori.modeling.forms.state_tables import state_probabilities
 from posteriori.modeling.variational.densities.gates import open_gates
 from posteriori.modeling.variational.prediction.local_ascent import infer_local
 from posteriori.modeling.variational.prediction.predictive_spread import (
@@ -93,12 +92,9 @@ def predictive(scene: Scene, name: str) -> Any:
     component = _component(scene, opened)
     if switches:
         weights = _weights(scene, factor, switches)
-        if factor.family in DISCRETE:
-            component = _averaged(component, weights, len(switches))
-        else:
-            shape = weights.shape[: len(factor.rows)]
-            component = component if len(switches) == 1 else reshaped(component, (*shape, -1))
-            component = Mixture(weights.reshape(*shape, -1), component)
+        shape = weights.shape[: len(factor.rows)]
+        component = component if len(switches) == 1 else reshaped(component, (*shape, -1))
+        component = average_last(weights.reshape(*shape, -1), component)
     if isinstance(component, Categorical):
         return component._labelled(scene.labels.get(name))
     return component
@@ -220,13 +216,7 @@ def _over_numbers(scene: Scene, factor: BoundFactor, names: Collection[str]) -> 
         )
         for i in range(_DRAWS)
     ]
-    weights = np.full(_DRAWS, 1.0 / _DRAWS)
-    keys, last = made[0]._given_parameters(), len(made[0].batch_shape)
-    stacked = {k: np.stack([m._given_parameters()[k] for m in made], axis=last) for k in keys}
-    components = type(made[0])._from(**stacked)
-    if factor.family in DISCRETE:
-        return _averaged(components, weights, 1)
-    return Mixture(weights, components)
+    return average(np.full(_DRAWS, 1.0 / _DRAWS), made)
 
 
 # -- unknown indices -------------------------------------------------------------------------
@@ -269,15 +259,6 @@ def _require_apart(scene: Scene, factor: BoundFactor, switches: Sequence[Switch]
             names = ", ".join(dict.fromkeys(s.name for s in switches))
             raise TypeError(_refusal(factor.name, f"states of {names} depend on one another"))
         taken |= mine
-
-
-def _averaged(component: Any, weights: Array, count: int) -> Any:
-    """Return Σ w p of states that are categories or events themselves."""
-    inner = tuple(range(weights.ndim - count, weights.ndim))
-    if isinstance(component, Bernoulli):
-        return Bernoulli((weights * component.probability).sum(axis=inner))
-    p = (weights[..., None] * component.probabilities).sum(axis=inner)
-    return Categorical(p / p.sum(axis=-1, keepdims=True))
 
 
 def _refusal(name: str, reason: str) -> str:
