@@ -20,7 +20,7 @@ def rng_of(seed=0):
 @pytest.mark.parametrize("seed", range(6))
 def test_no_partition_of_a_few_rows_is_better(seed):
     rng = rng_of(seed)
-    x, w = rng.normal(size=(9, 2)), rng.integers(1, 4, size=9) * 1.0
+    x, w = rng.normal(size=(8, 2)), rng.integers(1, 4, size=8) * 1.0
     found = find_clusters(make_rows(x, w), 3, rng_of(), n_init=5)
     assert found.inertia == pytest.approx(slow.best_partition(x, w, 3), rel=1e-12)
 

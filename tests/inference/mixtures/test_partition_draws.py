@@ -70,7 +70,7 @@ def assert_drawn_from(draws, exact):
 def test_draws_are_of_the_posterior(name):
     model = model_of(name, 7, 1)
     for prior in (dirichlet_process_partitions(7, 1.0), dirichlet_partitions(7, 3, 0.6)):
-        assert_drawn_from(draw(model, prior, 1500), sum_partitions(model, prior))
+        assert_drawn_from(draw(model, prior, 500), sum_partitions(model, prior))
 
 
 @pytest.mark.slow
