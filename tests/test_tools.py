@@ -3,12 +3,14 @@
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import SkipTest
 
 import pytest
 from tools import rooms
 from tools.under_other_kernels import choose_kernels
 
 import posteriori
+from tests.scikit_learn_checks import fail_briefly
 from tests.seconds import (
     MOST,
     ROUND,
@@ -153,3 +155,17 @@ def test_the_clock_counts_work_and_leaves_out_compiling():
     assert worked.own > 0.0
     assert (worked.compiling, worked.kernels) == (0.0, 0)
     assert clock.lap().own < worked.own
+
+
+def test_expected_failures_are_told_without_their_places():
+    def check(found):
+        if found != "sound":
+            raise found
+
+    fail_briefly(check, "sound")
+    with pytest.raises(AssertionError, match="ValueError: no columns") as told:
+        fail_briefly(check, ValueError("no columns"))
+    assert told.traceback[-1].name == "fail_briefly"
+    assert told.value.__suppress_context__
+    with pytest.raises(SkipTest):
+        fail_briefly(check, SkipTest("not here"))
