@@ -569,6 +569,14 @@ def test_parameters_off_their_table_are_refused_by_name(row):
             clone(row.model).set_params(**{name: object()}).fit(x, y)
 
 
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_a_parameter_that_is_a_strange_text_is_refused_by_name(row):
+    x, y = rows_of(row.targets)
+    for name in row.model.get_params(deep=False):
+        with pytest.raises((ValueError, TypeError), match=name):
+            clone(row.model).set_params(**{name: "strange"}).fit(x, y)
+
+
 # -- house rules ---------------------------------------------------------------------------------
 
 

@@ -237,7 +237,7 @@ def test_gradients_vanish_at_the_end_and_both_solvers_agree(kind):
         assert np.abs(found.covs).max() < 1e-3
 
 
-@pytest.mark.parametrize("kind", ["diag", "spherical"])
+@pytest.mark.parametrize("kind", ["diagonal", "spherical"])
 def test_an_ascent_that_begins_at_the_top_has_converged(kind):
     """Clusters that lie apart are found by a step of EM: from there rounding hides what a search gains."""
     for seed in range(20):

@@ -28,7 +28,7 @@ from posteriori.classification.classifier import class_pair
 from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
-from posteriori.estimators.parameters import ABOVE_ZERO, one_of
+from posteriori.estimators.parameters import ABOVE_ZERO, WHOLE, one_of
 from posteriori.inference.classes.class_moments import (
     class_scatters,
     moments_by_class,
@@ -147,7 +147,7 @@ class FisherDiscriminant(
         most = min(len(rows.classes) - 1, rows.x.shape[1])
         if self.n_components is None:
             return most
-        if not 1 <= self.n_components <= most:
+        if not (WHOLE.allows(self.n_components) and self.n_components <= most):
             raise ValueError(
                 f"n_components must lie between 1 and {most}, got {self.n_components!r}"
             )

@@ -91,7 +91,10 @@ class _Bagging(BaseEstimator):
         return getattr(self, "estimators_", [self.estimator])
 
     def __sklearn_tags__(self) -> Tags:
-        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags = super().__sklearn_tags__()
+        if not hasattr(self.estimator, "__sklearn_tags__"):
+            return tags  # fit refuses it in words
+        own = get_tags(self.estimator)
         tags.input_tags.allow_nan = own.input_tags.allow_nan
         tags.target_tags.positive_only = own.target_tags.positive_only
         for mine, its in (

@@ -42,7 +42,6 @@ class _Committee(NamedModels):
             repeated rows, which needs whole numbers.
         """
         check_parameters(self)
-        weights = _check_weights(self.weights, len(self.models))
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
@@ -52,6 +51,7 @@ class _Committee(NamedModels):
         if sample_weight is not None:
             frequency = check_frequency(sample_weight, X)
         models = self._fit_models(X, column_or_1d(y, warn=True), frequency)
+        weights = _check_weights(self.weights, len(models))
         return self._keep(models, dict(zip(models, weights.tolist(), strict=True)))
 
 

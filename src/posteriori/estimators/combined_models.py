@@ -27,6 +27,7 @@ from posteriori.estimators.contract import (
     predictive_of,
     states_distributions,
 )
+from posteriori.estimators.parameters import require_estimator
 from posteriori.estimators.weighted_fits import fit_weighted
 from posteriori.numerics.types import Array
 
@@ -94,6 +95,20 @@ def _averages_probabilities(estimator: VotesOfModels) -> bool:
 
 def _counts_votes(estimator: VotesOfModels) -> bool:
     return estimator.vote == "majority"
+
+
+def _require_named(models: Any) -> None:
+    """Refuse what is no list of names and estimators."""
+    if not (isinstance(models, (list, tuple)) and all(map(_is_named, models))):
+        raise TypeError(f"models must be a list of (name, estimator), got {models!r}")
+    if not models:
+        raise ValueError("models is empty: name at least one")
+    for name, model in models:
+        require_estimator(f"models[{name!r}]", model)
+
+
+def _is_named(one: Any) -> bool:
+    return isinstance(one, (list, tuple)) and len(one) == 2 and isinstance(one[0], str)
 
 
 class VotesOfModels(ClassProbabilities):
@@ -182,8 +197,7 @@ class NamedModels(BaseEstimator):
 
     def _fit_models(self, X: Any, y: Any, frequency: Any = None) -> dict[str, Any]:
         """Return the models, fitted; all regressions or all classifiers, as this estimator is."""
-        if not self.models:
-            raise ValueError("models is empty: name at least one")
+        _require_named(self.models)
         for name, model in self.models:
             if is_classifier(model) != is_classifier(self):
                 what = "classifier" if is_classifier(model) else "regression"

@@ -5,7 +5,9 @@ _constraints = {"tol": POSITIVE, "max_iter": AT_LEAST_ONE, "solver": one_of("new
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ __all__ = [
     "AT_LEAST_ONE",
     "COVARIANCES",
     "FINITE",
+    "FLAG",
     "NOT_NEGATIVE",
     "POSITIVE",
     "WHOLE",
@@ -47,6 +50,8 @@ class Constraint(NamedTuple):
         What to do instead, where the words do not tell.
     whole : bool
         Whether numbers must be whole.
+    test : callable, optional
+        Tells alone whether a value is allowed.
     hints : mapping
         What to do instead of a value that others allow.
     """
@@ -59,10 +64,13 @@ class Constraint(NamedTuple):
     none: bool = False
     remedy: str = ""
     whole: bool = False
+    test: Callable[[Any], bool] | None = None
     hints: Mapping[str, str] = MappingProxyType({})
 
     def allows(self, value: Any) -> bool:
         """Tell whether a value is allowed."""
+        if self.test is not None:
+            return self.test(value)
         if value is None or isinstance(value, str):
             return self.none if value is None else value in self.choices
         try:
@@ -84,6 +92,31 @@ NOT_NEGATIVE = Constraint("be a finite number >= 0", 0.0, _LARGEST)
 AT_LEAST_ONE = Constraint("be at least 1", 1.0, np.inf)
 WHOLE = AT_LEAST_ONE._replace(words="be a whole number >= 1", whole=True)
 FINITE = Constraint("be finite", -_LARGEST, _LARGEST)
+
+
+def _is_seed(value: Any) -> bool:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return bool(whole and value >= 0)
+
+
+FLAG = Constraint("be True or False", test=lambda value: isinstance(value, (bool, np.bool_)))
+
+#: Parameters that mean the same in every estimator.
+_BY_NAME = {
+    "callback": Constraint(
+        "be a function or None", test=lambda value: value is None or callable(value)
+    ),
+    "progress": Constraint(
+        "be True, False or None", test=lambda value: value is None or FLAG.allows(value)
+    ),
+    "random_state": Constraint(
+        "be None, a whole number >= 0 or a numpy Generator",
+        remedy="; np.random.default_rng(seed) makes one",
+        test=lambda value: (
+            value is None or isinstance(value, np.random.Generator) or _is_seed(value)
+        ),
+    ),
+}
 
 
 def one_of(*choices: str, mark: str = "'") -> Constraint:
@@ -129,17 +162,30 @@ def or_none(constraint: Constraint) -> Constraint:
 def check_parameters(estimator: Any) -> None:
     """Refuse an estimator one of whose parameters is not as the table of its class says.
 
+    What a parameter without a row in the table may be is told by its default, or by its name in all estimators:
+    one that is True or False by default is a flag, ``random_state`` seeds a generator, and ``callback`` is called.
+
     Raises
     ------
     ValueError
         That names the parameter, what it must be, and what it is.
     """
-    for name, constraint in estimator._constraints.items():
+    kind: Any = type(estimator)
+    table = {**_told_by_defaults(kind), **estimator._constraints}
+    for name, constraint in table.items():
         value = getattr(estimator, name)
         if not constraint.allows(value):
             raise ValueError(
                 f"{name} must {constraint.words}, got {value!r}{constraint.remedy_for(value)}"
             )
+
+
+@cache
+def _told_by_defaults(estimator: Any) -> dict[str, Constraint]:
+    """Return what flags, and parameters of one meaning everywhere, may be."""
+    parameters = inspect.signature(estimator).parameters
+    flags = {name: FLAG for name, p in parameters.items() if isinstance(p.default, bool)}
+    return flags | {name: one for name, one in _BY_NAME.items() if name in parameters}
 
 
 def require_estimator(name: str, value: Any) -> None:

@@ -10,8 +10,9 @@ Reference: D. Duvenaud, H. Nickisch & C. Rasmussen, "Additive Gaussian processes
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -20,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.approximate_posterior import ApproximatePosterior
 from posteriori.estimators.estimator_rows import check_inputs, check_rows
+from posteriori.estimators.parameters import Constraint, check_parameters
 from posteriori.gaussian_process.process_belief import LARGEST_TARGET, Effect
 from posteriori.inference.processes.additive.additive_process import (
     AdditiveSums,
@@ -89,6 +91,8 @@ class AdditiveGaussianProcessRegressor(ApproximatePosterior, RegressorMixin, Bas
     (True, True)
     """
 
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}
+
     def __init__(self, *, callback: Any = None) -> None:
         self.callback = callback
 
@@ -105,6 +109,7 @@ class AdditiveGaussianProcessRegressor(ApproximatePosterior, RegressorMixin, Bas
         sample_weight : (N,), optional
             Frequencies: 2 equals a repeated row, 0 leaves it out.
         """
+        check_parameters(self)
         rows = check_rows(
             self, X, y, sample_weight=sample_weight, missing="drop", largest=LARGEST_TARGET
         )

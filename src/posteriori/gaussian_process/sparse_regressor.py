@@ -365,7 +365,7 @@ class SparseGaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseE
         """Return the points, or how many."""
         if np.isscalar(self.inducing):
             number: Any = self.inducing
-            if number != int(number) or number < 1:
+            if not WHOLE.allows(number):
                 raise ValueError(f"inducing must be points (M, D) or a number >= 1, got {number!r}")
             return int(number)
         points = check_points("inducing", self.inducing)

@@ -14,13 +14,14 @@ import numpy as np
 
 from posteriori.numerics.linalg import outer, symmetrize
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import as_numbers
 
 __all__ = ["check_least_widths", "widen_covariances"]
 
 
 def check_least_widths(name: str, least: Any, columns: int) -> Array:
     """Return the smallest widths of columns, (D,), refusing those below 0."""
-    widths = np.asarray(least, dtype=np.float64)
+    widths = as_numbers(name, least)
     if widths.shape not in ((), (columns,)) or not (np.isfinite(widths) & (widths >= 0.0)).all():
         raise ValueError(
             f"{name} must be a number >= 0, or one for each of the {columns} columns; got {least!r}"

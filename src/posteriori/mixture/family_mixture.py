@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.base import Distribution
 from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.conjugate.pair import Pair, find_pair
 from posteriori.distributions.conjugate.pareto_pairs import ParetoUniform
@@ -210,6 +211,8 @@ class FamilyMixture(LatentMixture, AsksForPartitions):
     # -- checks ------------------------------------------------------------------------------
 
     def _find_pair(self, prior: Any) -> Pair:
+        if not isinstance(prior, Distribution):
+            raise TypeError(f"prior must be a distribution or None, got {prior!r}")
         named = isinstance(self.family, type)
         return find_pair(prior, self.family if named else trace_likelihood(self.family))
 

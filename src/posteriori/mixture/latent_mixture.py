@@ -43,7 +43,7 @@ from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.logspace import softmax
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
-from posteriori.numerics.validation import unmasked
+from posteriori.numerics.validation import as_numbers, unmasked
 
 __all__ = ["COMMON", "LatentMixture", "TableRows"]
 
@@ -191,7 +191,10 @@ class LatentMixture(DrawsItsPosterior, MixtureEstimator):
         counted = np.ones(rows, dtype=bool)
         if np.ndim(sample_weight):
             counted = np.asarray(sample_weight, dtype=np.float64) > 0
-        shares = np.asarray(unmasked("responsibilities_init", self.responsibilities_init), float)
+        shares = as_numbers(
+            "responsibilities_init",
+            unmasked("responsibilities_init", self.responsibilities_init),
+        )
         shape = (len(counted), self.n_components)
         if shares.shape != shape:
             raise ValueError(

@@ -22,6 +22,7 @@ __all__ = [
     "MOST_WIDER",
     "SUM_TOLERANCE",
     "SYMMETRY_TOLERANCE",
+    "as_numbers",
     "as_observation",
     "check_symmetric",
     "exactly_one",
@@ -285,6 +286,21 @@ def naming_texts(name: str) -> Iterator[None]:
             f"{name} must hold numbers, of categories the codes 0, 1, … "
             f"(sklearn.preprocessing.OrdinalEncoder makes them): {error}"
         ) from None
+
+
+def as_numbers(name: str, value: Any) -> Array:
+    """Return an array of float64; what holds no numbers is refused by name.
+
+    Examples
+    --------
+    >>> as_numbers("width", "wide")
+    Traceback (most recent call last):
+    ValueError: width must hold numbers, got 'wide'
+    """
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must hold numbers, got {value!r}") from None
 
 
 def unmasked(name: str, value: Any) -> Any:

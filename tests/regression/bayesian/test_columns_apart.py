@@ -164,7 +164,7 @@ def test_a_column_that_never_changes_has_functions_that_are_zero():
 
 
 def test_too_few_knots_are_told():
-    with pytest.raises(ValueError, match="n_knots must be at least 2"):
+    with pytest.raises(ValueError, match="n_knots must be a whole number >= 2"):
         SmoothBasis(1).fit(np.eye(3))
 
 

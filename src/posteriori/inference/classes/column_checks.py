@@ -34,6 +34,8 @@ def places_of(kinds: tuple[str, ...]) -> dict[str, Any]:
 
 def check_priors(priors: Mapping[str, Any] | None, integrate: bool) -> dict[str, Any]:
     """Return priors by kind, refusing those of another family than the kind has."""
+    if not (priors is None or isinstance(priors, Mapping)):
+        raise TypeError(f"priors must be a mapping from kinds of columns, got {priors!r}")
     given = {} if priors is None else dict(priors)
     if given and not integrate:
         raise ValueError('priors are for method="bayes"; method="ml" has none')

@@ -57,6 +57,7 @@ from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.logspace import softmax
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import as_numbers
 
 __all__ = ["BayesianGaussianMixture", "MixturePosterior"]
 
@@ -270,7 +271,7 @@ class BayesianGaussianMixture(DrawsItsPosterior, NormalMixture, AsksForPartition
         given = self.responsibilities_init
         if given is None:
             return None
-        shares = np.asarray(given, dtype=np.float64)
+        shares = as_numbers("responsibilities_init", given)
         if shares.shape != (n, self.n_components):
             raise ValueError(
                 f"responsibilities_init must have shape {(n, self.n_components)}, got {shares.shape}"

@@ -28,6 +28,7 @@ from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.rank import is_definite
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import as_numbers
 
 __all__ = ["GaussianMixture"]
 
@@ -332,7 +333,7 @@ def _require_distinct(x: Array, k: int) -> None:
 def _given(name: str, value: Any, shape: tuple[int, ...], default: Any) -> Any:
     if value is None:
         return default
-    array = np.asarray(value, dtype=np.float64)
+    array = as_numbers(name, value)
     if array.shape != shape or not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite and of shape {shape}, got shape {array.shape}")
     return array

@@ -10,8 +10,9 @@ Reference: C. Bishop, "Pattern recognition and machine learning", 2006, §3.1.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import comb, factorial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -19,9 +20,11 @@ from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.parameters import WHOLE, Constraint, check_parameters
 from posteriori.numerics.blocks.row_blocks import Products, RowBlocks
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import as_numbers
 from posteriori.regression.bases.grid_basis import CentredBasis, GridBasis
 from posteriori.regression.bases.spline_kernel import add_curves, add_moments, fill_splines
 
@@ -169,6 +172,7 @@ class FourierBasis(GridBasis):
     """
 
     _kind = "fourier"
+    _constraints = {"n_frequencies": WHOLE}
 
     def __init__(
         self, n_frequencies: int = 4, *, period: Any = None, tensor_product: bool = False
@@ -182,11 +186,9 @@ class FourierBasis(GridBasis):
         return 2 * int(self.n_frequencies)
 
     def _place(self, x: Array) -> None:
-        if self.n_frequencies < 1:
-            raise ValueError(f"n_frequencies must be at least 1, got {self.n_frequencies!r}")
         span = 2.0 * np.ptp(x, axis=0)
         period = np.where(span > 0, span, 1.0) if self.period is None else self.period
-        period = np.broadcast_to(np.asarray(period, dtype=np.float64), span.shape).copy()
+        period = np.broadcast_to(as_numbers("period", period), span.shape).copy()
         if not np.all((period > 0) & np.isfinite(period)):
             raise ValueError(f"period must be positive, got {self.period!r}")
         self.period_ = period
@@ -226,6 +228,10 @@ class SplineBasis(GridBasis):
     """
 
     _kind = "spline"
+    _constraints = {
+        "n_knots": WHOLE._replace(words="be a whole number >= 2", least=2.0),
+        "degree": WHOLE._replace(words="be a whole number >= 0", least=0.0),
+    }
 
     def __init__(
         self,
@@ -353,6 +359,8 @@ class PolynomialBasis(TransformerMixin, BaseEstimator):
     285
     """
 
+    _constraints: ClassVar[Mapping[str, Constraint]] = {"degree": WHOLE}
+
     def __init__(self, degree: int = 2) -> None:
         self.degree = degree
 
@@ -372,8 +380,7 @@ class PolynomialBasis(TransformerMixin, BaseEstimator):
         X : array_like (N, D)
         y : ignored
         """
-        if self.degree < 1:
-            raise ValueError(f"degree must be at least 1, got {self.degree!r}")
+        check_parameters(self)
         x = check_inputs(self, X, reset=True)
         self._powers = PolynomialFeatures(self.degree, include_bias=False).fit(x[:1])
         self._n_features_out = self.size(x.shape[1])

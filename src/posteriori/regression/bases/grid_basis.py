@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.parameters import WHOLE, Constraint, check_parameters
 from posteriori.numerics.types import Array
+from posteriori.numerics.validation import as_numbers
 
 __all__ = ["CentredBasis", "GridBasis"]
 
@@ -27,6 +30,7 @@ class GridBasis(TransformerMixin, BaseEstimator):
 
     #: How features are called.
     _kind: str
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}
 
     @property
     @abstractmethod
@@ -63,6 +67,7 @@ class GridBasis(TransformerMixin, BaseEstimator):
         X : array_like (N, D)
         y : ignored
         """
+        check_parameters(self)
         x = check_inputs(self, X, reset=True)
         size = self.size(x.shape[1])
         if self.tensor_product and size > _MOST_FUNCTIONS:
@@ -102,6 +107,8 @@ class GridBasis(TransformerMixin, BaseEstimator):
 class CentredBasis(GridBasis):
     """Functions of (x − c)/s around centres."""
 
+    _constraints = {"n_centers": WHOLE}
+
     def __init__(
         self,
         n_centers: int = 9,
@@ -121,19 +128,19 @@ class CentredBasis(GridBasis):
 
     @property
     def _per_column(self) -> int:
-        return int(self.n_centers) if self.centers is None else len(np.asarray(self.centers))
+        if self.centers is None:
+            return int(self.n_centers)
+        return len(np.atleast_1d(as_numbers("centers", self.centers)))
 
     def _place(self, x: Array) -> None:
         low, high = x.min(axis=0), x.max(axis=0)
         if self.centers is None:
-            if self.n_centers < 1:
-                raise ValueError(f"n_centers must be at least 1, got {self.n_centers!r}")
             alone = self.n_centers == 1
             self.centers_ = (
                 0.5 * (low + high)[None] if alone else np.linspace(low, high, self.n_centers)
             )
         else:
-            given = np.asarray(self.centers, dtype=np.float64)
+            given = as_numbers("centers", self.centers)
             columns = given[:, None] if given.ndim == 1 else given
             if columns.ndim != 2 or columns.shape[1] not in (1, x.shape[1]):
                 raise ValueError(
@@ -144,7 +151,7 @@ class CentredBasis(GridBasis):
 
     def _widths(self, span: Array) -> Array:
         if self.width is not None:
-            width = np.broadcast_to(np.asarray(self.width, dtype=np.float64), span.shape)
+            width = np.broadcast_to(as_numbers("width", self.width), span.shape)
             if not np.all((width > 0) & np.isfinite(width)):
                 raise ValueError(f"width must be positive, got {self.width!r}")
             return width.copy()

@@ -15,13 +15,15 @@ I. Currie & M. Durbán, "Flexible smoothing with P-splines: a unified approach",
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from posteriori.estimators.estimator_rows import check_inputs
+from posteriori.estimators.parameters import WHOLE, Constraint, check_parameters
 from posteriori.numerics.types import Array
 from posteriori.regression.bases.basis import SplineBasis
 
@@ -58,6 +60,10 @@ class SmoothBasis(TransformerMixin, BaseEstimator):
     True
     """
 
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "n_knots": WHOLE._replace(words="be a whole number >= 2", least=2.0)
+    }
+
     def __init__(self, n_knots: int = 5) -> None:
         self.n_knots = n_knots
 
@@ -77,8 +83,7 @@ class SmoothBasis(TransformerMixin, BaseEstimator):
         X : array_like (N, D)
         y : ignored
         """
-        if self.n_knots < 2:
-            raise ValueError(f"n_knots must be at least 2, got {self.n_knots!r}")
+        check_parameters(self)
         x = check_inputs(self, X, reset=True)
         low, high = x.min(axis=0), x.max(axis=0)
         self._changes = high > low

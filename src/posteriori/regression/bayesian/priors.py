@@ -36,7 +36,7 @@ from posteriori.estimators.parameters import FINITE, NOT_NEGATIVE, POSITIVE, one
 from posteriori.numerics.least_squares.regression_statistics import RegressionStatistics
 from posteriori.numerics.rank import exceeds_rounding, is_definite, is_semidefinite
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import check_symmetric, real
+from posteriori.numerics.validation import as_numbers, check_symmetric, real
 
 __all__ = [
     "CONSTRAINTS",
@@ -330,7 +330,7 @@ def _check_precision(value: Any, d: int) -> tuple[Array | None, Array]:
     """Return a root of the precision of the free weights, and which are free."""
     if value is None:
         return None, np.ones(d, dtype=bool)
-    precision = np.asarray(value, dtype=np.float64)
+    precision = as_numbers("prior_precision", value)
     if np.isnan(precision).any() or ((precision < 0).any() and precision.ndim < 2):
         raise ValueError(f"prior_precision must be >= 0 (inf fixes a weight), got {value!r}")
     if precision.ndim < 2 and precision.shape in ((), (d,)):
