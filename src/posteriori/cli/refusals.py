@@ -24,7 +24,6 @@ __all__ = [
     "require_different",
     "require_file",
     "require_place",
-    "split_names",
     "told_compilation",
     "told_errors",
 ]
@@ -72,11 +71,6 @@ def require_different(written: Sequence[Path | None], read: Sequence[str | Path]
         if path.resolve() in taken:
             fail(f"{path} is named twice: what is read and written must be different files")
         taken.add(path.resolve())
-
-
-def split_names(text: str) -> tuple[str, ...]:
-    """Return the names between commas."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 @contextmanager

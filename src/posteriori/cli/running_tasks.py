@@ -6,6 +6,7 @@ import json as json_format
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from posteriori.analysis.saved.model_files import save_model
-from posteriori.analysis.table.reading import TableFile, read_table, reading_code
+from posteriori.analysis.table.reading import read_table, reading_code
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.tasks.as_data import as_data
 from posteriori.analysis.tasks.contract import TaskResult
@@ -33,7 +34,6 @@ __all__ = [
     "answer_task",
     "print_result",
     "print_table",
-    "read_and_tell",
     "require_new_names",
     "run_task",
 ]
@@ -63,10 +63,14 @@ def run_task(task: Task, data: str, options: dict[str, Any], places: Places) -> 
     """
     written = any((places.html, places.out, places.save))
     console = (PatientConsole if written else Console)(highlight=False, stderr=places.json)
-    table = read_and_tell(console, data, places.max_rows)
+    table = read_table(data, places.max_rows)
+    loading = reading_code(data, places.max_rows)
+    rows, columns = table.frame.shape
+    size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
+    console.print(plain(f"{data}: {size}"), markup=False)
+    print_notes(console, table.notes)
     if places.out is not None:
         require_new_names(table.frame, task.labels)
-    loading = reading_code(data, places.max_rows)
     title = "standard input" if data == "-" else Path(data).name
     answer_task(console, task, table.frame, options, places, title=title, loading=loading)
 
@@ -85,7 +89,7 @@ def answer_task(
     for parameter in read_signature(task.function).parameters:
         if "Table" in parameter.kind and options.get(parameter.name) is not None:
             options = {**options, parameter.name: read_table(options[parameter.name]).frame}
-    ahead = (lambda: _load(task.ahead)(frame, **options)) if task.ahead else tuple
+    ahead = partial(_load(task.ahead), frame, **options) if task.ahead else tuple
     with (
         compiling_ahead(ahead),
         _PROGRESS[task.progress](console, task, places.verbose) as hears,
@@ -206,16 +210,6 @@ _PROGRESS: dict[str, Callable[[Console, Task, bool], AbstractContextManager[Hear
     "count": _count,
     "tries": _tries,
 }
-
-
-def read_and_tell(console: Console, data: str, max_rows: int | None) -> TableFile:
-    """Read a table, and print its size and what was guessed of it."""
-    table = read_table(data, max_rows)
-    rows, columns = table.frame.shape
-    size = f"{counted(rows, 'row')}, {counted(columns, 'column')}"
-    console.print(plain(f"{data}: {size}"), markup=False)
-    print_notes(console, table.notes)
-    return table
 
 
 def require_new_names(frame: pd.DataFrame, names: Sequence[str]) -> None:

@@ -17,7 +17,6 @@ from posteriori.cli.refusals import (
     require_different,
     require_file,
     require_place,
-    split_names,
     told_errors,
 )
 from posteriori.cli.signatures import REQUIRED, Parameter, read_signature
@@ -49,14 +48,16 @@ def add_task(app: typer.Typer, task: Task) -> None:
     places = ["html", "save", "json", *(["out"] if task.labels or task.written else [])]
 
     def command(data: str, **given: Any) -> None:
+        options = {p.name: _value(p, given.pop(p.name)) for p in asked}
         written = [given.get(name) for name in places if name != "json"]
-        tables = [given[p.name] for p in asked if _TABLE in p.kind and given[p.name] is not None]
+        tables = [
+            options[p.name] for p in asked if _TABLE in p.kind and options[p.name] is not None
+        ]
         for path in (data, *tables):
             require_file(path)
         for path in written:
             require_place(path)
         require_different(written, (data, *tables))
-        options = {p.name: _value(p, given.pop(p.name)) for p in asked}
         with told_errors(task.name):
             from posteriori.cli.running_tasks import Places, run_task
 
@@ -137,7 +138,7 @@ def _value(parameter: Parameter, given: Any) -> Any:
     if not isinstance(given, str):
         return parameter.default if given is None else given
     if parameter.kind.startswith(_NAMES):
-        names = split_names(given)
+        names = _split(given)
         if not names:
             fail(
                 f"--{parameter.name.replace('_', '-')} names no {parameter.name.removesuffix('s')}; "
@@ -145,10 +146,15 @@ def _value(parameter: Parameter, given: Any) -> Any:
             )
         return names
     if _NUMBERS in parameter.kind and parameter.choices == ():
-        return split_names(given) if "," in given else given
+        return _split(given) if "," in given else given
     if "tuple[int, int]" in parameter.kind:
         return _range(parameter.name, given)
     return given
+
+
+def _split(text: str) -> tuple[str, ...]:
+    """Return the names between commas."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _range(name: str, text: str) -> int | tuple[int, int]:

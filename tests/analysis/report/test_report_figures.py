@@ -7,14 +7,18 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from posteriori.analysis.ranking.ranking_figure import choose_scale, draw_ranking, far_models
 from posteriori.analysis.report.class_figures import (
     confusion_counts,
     draw_reliability,
     frequent_confusions,
     reliability_bins,
 )
-from posteriori.analysis.report.figures import draw_sensitivity
+from posteriori.analysis.report.figures import (
+    choose_scale,
+    draw_ranking,
+    draw_sensitivity,
+    far_models,
+)
 from posteriori.selection.comparison import Row
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.table import parquet, sources
+from posteriori.analysis.table import parquet, reading
 from posteriori.analysis.table.reading import read_table
 
 ROWS = [("a", 1.5, "Zürich"), ("b", 2.5, "Oslo, Norway"), ("c", None, "Rome")]
@@ -170,7 +170,7 @@ def test_too_many_columns_are_refused_before_they_are_parsed(tmp_path):
 
 
 def test_large_files_are_refused_or_read_in_part(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(reading, "MOST_BYTES", 10_000)
     rows = "\n".join(f"{k},{k}" for k in range(5_000))
     (tmp_path / "t").write_text("x,y\n" + rows, encoding="utf-8")
     with pytest.raises(ValueError, match="--max-rows"):
@@ -179,14 +179,14 @@ def test_large_files_are_refused_or_read_in_part(tmp_path, monkeypatch):
 
 
 def test_a_small_archive_of_a_large_file_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 20)
     (tmp_path / "t").write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * 1_000_000))
     with pytest.raises(ValueError, match="holds more than"):
         read_table(tmp_path / "t")
 
 
 def test_endless_lines_are_refused_also_where_few_rows_are_wanted(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 17)
+    monkeypatch.setattr(reading, "LONGEST_LINE", 1 << 17)
     for start in (b"x,y\n1,2\n", b'{"x": 1}\n{"x": "'):
         (tmp_path / "t").write_bytes(gzip.compress(start + b"3" * (1 << 26)))
         tracemalloc.start()
@@ -230,7 +230,7 @@ def test_packed_parquet_is_no_larger_than_other_files(tall_parquet, tmp_path, mo
     packed = tmp_path / "t.gz"
     packed.write_bytes(gzip.compress(tall_parquet.read_bytes()))
     assert len(read_table(packed).frame) == 2_000_000
-    monkeypatch.setattr(sources, "MOST_BYTES", len(tall_parquet.read_bytes()) // 2)
+    monkeypatch.setattr(reading, "MOST_BYTES", len(tall_parquet.read_bytes()) // 2)
     with pytest.raises(ValueError, match="holds more than"):
         read_table(packed)
 

@@ -18,12 +18,13 @@ from posteriori.analysis.ranking.ranked_result import (
     ranking_table,
     warnings_of,
 )
-from posteriori.analysis.ranking.ranking_figure import ranking_figures
+from posteriori.analysis.report.figures import ranking_figures
 from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted, entry_words, fixed_number, short_number
 from posteriori.analysis.tasks.sections import (
     Beside,
+    CodeAgain,
     Figure,
     Figures,
     Grid,
@@ -62,6 +63,16 @@ __all__ = [
 
 #: Folds, unless others are asked for.
 _FOLDS = 5
+_AGAIN = CodeAgain(
+    "compare",
+    "found",
+    "described",
+    (
+        "found.ranking.to_frame()",
+        "found.odd_rows, found.fill_ins",
+        "found.model.predict(table.head())  # log densities and filled gaps; of new rows as well",
+    ),
+)
 
 #: Columns of numbers among which pairs are looked for, and pairs that are drawn.
 _MOST_COLUMNS, _MOST_PAIRS = 30, 6
@@ -228,22 +239,18 @@ def _glance(found: TableDensity) -> Section:
 
 def density_code(found: TableDensity, loading: str = "") -> str:
     """Return code that describes the table again."""
-    options = [f"seed={found.seed}"]
-    dropped = [column.name for column in found.columns if column.kind == "dropped"]
-    options += [f"drop={dropped!r}"] if dropped else []
     tried = [row.name for row in found.single_rows]
-    if set(tried) != {c.name for c in joint_candidates(found.problem)}:
-        options.append(f"models={tried!r}")
     folds = len(found.problem.splits)
-    options += [f"folds={folds}"] if folds != min(_FOLDS, len(found.problem.X)) else []
-    return (
-        "from posteriori import compare\n"
-        f"{loading or '# table: the data that were described'}\n\n"
-        f'found = compare(table, task="density", {", ".join(options)})\n'
-        "found.ranking.to_frame()\n"
-        "found.odd_rows, found.fill_ins\n"
-        "found.model.predict(table.head())  # log densities and filled gaps; of new rows as well\n"
-    )
+    asked = {
+        "task": "density",
+        "seed": found.seed,
+        "drop": [column.name for column in found.columns if column.kind == "dropped"],
+        "models": None
+        if set(tried) == {c.name for c in joint_candidates(found.problem)}
+        else tried,
+        "folds": None if folds == min(_FOLDS, len(found.problem.X)) else folds,
+    }
+    return _AGAIN.code(asked, loading)
 
 
 #: The model to which others are compared: it knows nothing of how columns go together.

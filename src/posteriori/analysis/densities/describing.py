@@ -30,7 +30,6 @@ from posteriori.analysis.ranking.ranked_outcomes import rank_outcomes, told_end
 from posteriori.analysis.ranking.ranked_result import RankedResult
 from posteriori.analysis.saved.density_model import DensityModel
 from posteriori.analysis.table.columns import Column, describe_columns
-from posteriori.analysis.tasks.sections import Page
 from posteriori.numerics.types import Array, IntArray
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
@@ -80,10 +79,9 @@ class TableDensity(RankedResult):
         """The columns that are described."""
         return tuple(column for column in self.columns if column.used)
 
-    @property
-    def verdict(self) -> str:
-        """Which model describes the table best, by how much, which rows are odd, and which gaps there are."""
-        return density_verdict(self)
+    verdict = property(density_verdict)
+    page = make_density_page
+    code = density_code
 
     @property
     def log_density(self) -> Array:
@@ -138,12 +136,6 @@ class TableDensity(RankedResult):
         outcome = self.fitted_outcome(name)
         facts = self.facts_of(outcome, len(self.problem.X), self.seed)
         return DensityModel(name, outcome.model, self.used, facts)
-
-    def page(self, title: str) -> Page:
-        return make_density_page(self, title)
-
-    def code(self, loading: str = "") -> str:
-        return density_code(self, loading)
 
     def data(self) -> dict[str, Any]:
         about = {"target": None, "task": "density", "rows": len(self.frame)}

@@ -30,9 +30,8 @@ from posteriori.analysis.saved.forecast_model import ForecastModel, keep_forecas
 from posteriori.analysis.table.dated_column import DatedTable
 from posteriori.analysis.table.later_steps import interval_columns
 from posteriori.analysis.table.wording import counted
-from posteriori.analysis.tasks.code_again import CodeAgain, Name
 from posteriori.analysis.tasks.contract import TaskResult
-from posteriori.analysis.tasks.sections import Grid, Page, Printed, Words
+from posteriori.analysis.tasks.sections import CodeAgain, Grid, Name, Page, Printed, Words
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
 from posteriori.sequence.series.structural_series import StructuralSeries

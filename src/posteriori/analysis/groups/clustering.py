@@ -28,9 +28,8 @@ from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted
-from posteriori.analysis.tasks.code_again import CodeAgain
 from posteriori.analysis.tasks.contract import Table
-from posteriori.analysis.tasks.sections import Grid, Page, Printed, Words
+from posteriori.analysis.tasks.sections import CodeAgain, Grid, Page, Printed, Words
 from posteriori.mixture.groups.drawn_groups import DrawnGroups
 from posteriori.numerics.types import Array, IntArray
 

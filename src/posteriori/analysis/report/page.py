@@ -17,7 +17,6 @@ from posteriori.analysis.ranking.ranked_result import (
     ranking_table,
     warnings_of,
 )
-from posteriori.analysis.ranking.ranking_figure import ranking_figures
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.class_figures import (
     MOST_CLASSES,
@@ -27,6 +26,7 @@ from posteriori.analysis.report.class_figures import (
     frequent_confusions,
     reliability_bins,
 )
+from posteriori.analysis.report.figures import ranking_figures
 from posteriori.analysis.report.insights import (
     LIMIT,
     best_tree,
@@ -47,6 +47,7 @@ from posteriori.analysis.targets.table_problem import suited_candidates
 from posteriori.analysis.targets.verdict_words import classes_in_words, intervals_in_words
 from posteriori.analysis.tasks.sections import (
     Beside,
+    CodeAgain,
     Figure,
     Figures,
     Grid,
@@ -111,7 +112,7 @@ def _lede(found: Analysis) -> str:
 def _ranking(found: Analysis) -> list[Part]:
     header, rows = ranking_table(found)
     remarks = [*explanations(found, header, ()), *failures_of(found), *warnings_of(found)]
-    named = [replace(row, name=found.words(row.name)) for row in found.ranking]
+    named = [replace(row, name=found.words(row.name)) for row in found.ranking.rows]
     shown = Beside(ranking_figures(named), [Items(remarks)])
     return [Grid(header, rows, strong=True), shown, _details(found)]
 
@@ -360,42 +361,31 @@ def _most_associated(found: Analysis, strongest: list[str]) -> dict[str, pd.Seri
 
 #: Folds of ``compare``, unless it is asked for others.
 _FOLDS = 5
+_AGAIN = CodeAgain(
+    "compare",
+    "analysis",
+    "analysed",
+    (
+        "analysis.ranking.to_frame()",
+        "analysis.best  # the fitted pipeline",
+        "# means and intervals, or probabilities of classes; of new rows as well",
+        "analysis.model.predict(table.head())",
+    ),
+)
 
 
 def code_of(found: Analysis, loading: str = "") -> str:
-    """Return code that repeats an analysis.
-
-    Parameters
-    ----------
-    found : Analysis
-    loading : str
-        Code that makes ``table``; without it the code says what is needed.
-    """
-    options = "".join(f", {name}={value!r}" for name, value in _unusual_options(found).items())
-    return (
-        "from posteriori import compare\n"
-        f"{loading or '# table: the data that were analysed'}\n\n"
-        f"analysis = compare(table, {found.target.column.name!r}{options})\n"
-        "analysis.ranking.to_frame()\n"
-        "analysis.best  # the fitted pipeline\n"
-        "# means and intervals, or probabilities of classes; of new rows as well\n"
-        "analysis.model.predict(table.head())\n"
-    )
-
-
-def _unusual_options(found: Analysis) -> dict[str, object]:
-    """Return the arguments that differ from those that would be guessed."""
-    options: dict[str, object] = {"task": found.target.task, "seed": found.seed}
-    dropped = [column.name for column in found.columns if column.kind == "dropped"]
-    if dropped:
-        options["drop"] = dropped
+    """Return code that repeats an analysis: with the arguments that differ from those that would be guessed."""
     tried = [row.name for row in found.single_rows]
     suited = suited_candidates(found.target, found.problem, thorough=found.thorough)
-    if set(tried) != {c.name for c in suited}:
-        options["models"] = tried
-    if found.thorough:
-        options["thorough"] = True
     folds = len(found.problem.splits)
-    if folds != min(_FOLDS, len(found.problem.y)):
-        options["folds"] = folds
-    return options
+    asked = {
+        "": found.target.column.name,
+        "task": found.target.task,
+        "seed": found.seed,
+        "drop": [column.name for column in found.columns if column.kind == "dropped"],
+        "models": None if set(tried) == {c.name for c in suited} else tried,
+        "thorough": found.thorough,
+        "folds": None if folds == min(_FOLDS, len(found.problem.y)) else folds,
+    }
+    return _AGAIN.code(asked, loading)

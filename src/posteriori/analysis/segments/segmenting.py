@@ -27,9 +27,8 @@ from posteriori.analysis.segments.segment_rows import SegmentRows, numbers_of_st
 from posteriori.analysis.segments.state_search import TriedStates, search_states
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.reading import to_pandas
-from posteriori.analysis.tasks.code_again import CodeAgain
 from posteriori.analysis.tasks.contract import Table
-from posteriori.analysis.tasks.sections import Grid, Page, Printed
+from posteriori.analysis.tasks.sections import CodeAgain, Grid, Page, Printed
 from posteriori.numerics.types import Array
 
 __all__ = ["Segmentation", "segment"]

@@ -29,7 +29,6 @@ from posteriori.analysis.table.columns import MANY_LEVELS, Column
 from posteriori.analysis.targets.cautions import cautions, revealing_columns
 from posteriori.analysis.targets.table_problem import Problem, Target
 from posteriori.analysis.targets.verdict_words import verdict_of
-from posteriori.analysis.tasks.sections import Page
 from posteriori.estimators.contract import ScalesPrior, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.averaging import ClassifierAverage, ModelAverage
@@ -191,10 +190,9 @@ class Analysis(RankedResult):
                 rows[name] = replace(rows[name], log_evidence=float(found), kind=found.kind, of=of)
         return list(with_probabilities(rows, evidences).values())
 
-    @property
-    def verdict(self) -> str:
-        """How well the target can be predicted, by which model, how sure that is."""
-        return verdict_of(self)
+    verdict = property(verdict_of)
+    page = make_page
+    code = code_of
 
     @property
     def model(self) -> TableModel:
@@ -224,12 +222,6 @@ class Analysis(RankedResult):
             facts,
             self.target.kind,
         )
-
-    def page(self, title: str) -> Page:
-        return make_page(self, title)
-
-    def code(self, loading: str = "") -> str:
-        return code_of(self, loading)
 
     def data(self) -> dict[str, Any]:
         about = {"target": self.target.column.name, "task": self.target.task}

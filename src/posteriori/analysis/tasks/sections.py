@@ -10,8 +10,13 @@ if TYPE_CHECKING:
 
     from posteriori.analysis.table.columns import Column
 
+
+from collections.abc import Mapping
+from typing import Any
+
 __all__ = [
     "Beside",
+    "CodeAgain",
     "ColumnList",
     "Content",
     "Figure",
@@ -19,6 +24,7 @@ __all__ = [
     "Grid",
     "Items",
     "Markup",
+    "Name",
     "Page",
     "Part",
     "Printed",
@@ -166,3 +172,52 @@ def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+class Name(str):
+    """What the code calls a value."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class CodeAgain(NamedTuple):
+    """How an answer is found again.
+
+    Attributes
+    ----------
+    task : str
+        The function.
+    name : str
+        What the answer is called.
+    done : str
+        What became of the data.
+    lines : sequence of str
+        What may be asked of the answer.
+    """
+
+    task: str
+    name: str
+    done: str
+    lines: Sequence[str]
+
+    def code(self, options: Mapping[str, Any], loading: str = "") -> str:
+        """Return the code; options that are None, empty or False are left out.
+
+        Parameters
+        ----------
+        options : mapping
+            By name, in the order of the call; what has no name stands alone.
+        loading : str
+            Code that makes ``table``; without it the code says what is needed.
+        """
+        given = {n: v for n, v in options.items() if v or (v == 0 and v is not False)}
+        asked = [f"{n}={v!r}" if n else repr(v) for n, v in given.items()]
+        told = [
+            f"from posteriori import {self.task}",
+            loading or f"# table: the data that were {self.done}",
+            "",
+            f"{self.name} = {self.task}(table, {', '.join(asked)})",
+            *self.lines,
+        ]
+        return "\n".join(told) + "\n"
