@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -32,6 +33,7 @@ from posteriori.numerics.validation import (
 __all__ = [
     "Rows",
     "as_column",
+    "check_counts",
     "check_finite_columns",
     "check_gappy_inputs",
     "check_grouped_inputs",
@@ -236,6 +238,22 @@ def _check_targets(y: Any, several: bool) -> Array:
     with naming_overflow("y"):
         return check_array(
             flat, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y"
+        )
+
+
+def check_counts(estimator: Any, y: Array, stacklevel: int = 3) -> None:
+    """Refuse targets below 0, and warn of those that are not whole."""
+    name = type(estimator).__name__
+    if np.any(y < 0):
+        row = int(np.argmax(y < 0))
+        raise ValueError(f"{name} needs counts >= 0 as y, got {y[row]:g} in row {row}")
+    if np.any(y != np.floor(y)):
+        row = int(np.argmax(y != np.floor(y)))
+        warnings.warn(
+            f"{name} is a model of counts, but y is {y[row]:g} in row {row}; the log evidence of "
+            "such targets compares with that of other models of counts only",
+            UserWarning,
+            stacklevel=stacklevel,
         )
 
 

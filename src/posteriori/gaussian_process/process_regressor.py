@@ -20,8 +20,12 @@ from sklearn.utils.metaestimators import available_if
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.estimators.approximate_posterior import ApproximatePosterior, Unweighed
-from posteriori.estimators.count_targets import check_counts
-from posteriori.estimators.estimator_rows import check_inputs, check_noise_variance, check_rows
+from posteriori.estimators.estimator_rows import (
+    check_counts,
+    check_inputs,
+    check_noise_variance,
+    check_rows,
+)
 from posteriori.estimators.labelled_rows import check_known_labels, check_labelled_rows
 from posteriori.estimators.parameters import (
     AT_LEAST_ONE,

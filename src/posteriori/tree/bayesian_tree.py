@@ -27,8 +27,7 @@ from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.estimators.approximate_posterior import ApproximatePosterior, Unweighed
 from posteriori.estimators.class_probabilities import ClassProbabilities
 from posteriori.estimators.column_kinds import check_mixed_inputs, learn_level_counts
-from posteriori.estimators.count_targets import check_counts
-from posteriori.estimators.estimator_rows import check_rows, column_names
+from posteriori.estimators.estimator_rows import check_counts, check_rows, column_names
 from posteriori.estimators.labelled_rows import check_labelled_rows
 from posteriori.estimators.parameters import POSITIVE, Constraint, check_parameters, one_of
 from posteriori.estimators.target_unit import TargetUnit

@@ -19,8 +19,7 @@ from sklearn.utils import Tags
 
 from posteriori.estimators.class_probabilities import ClassProbabilities
 from posteriori.estimators.column_kinds import learn_level_counts
-from posteriori.estimators.count_targets import check_counts
-from posteriori.estimators.estimator_rows import check_rows
+from posteriori.estimators.estimator_rows import check_counts, check_rows
 from posteriori.estimators.labelled_rows import check_labelled_rows
 from posteriori.estimators.parameters import POSITIVE, check_parameters, one_of
 from posteriori.estimators.target_unit import TargetUnit, learn_unit

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
-from posteriori.estimators.count_targets import check_counts
-from posteriori.estimators.estimator_rows import Rows
+from posteriori.estimators.estimator_rows import Rows, check_counts
 from posteriori.inference.predictors.curves.count_curves import (
     LARGEST,
     negative_binomial_curve,

@@ -20,8 +20,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.estimators.approximate_posterior import ApproximatePosterior, Unweighed
-from posteriori.estimators.count_targets import check_counts
-from posteriori.estimators.estimator_rows import check_grouped_inputs, check_rows
+from posteriori.estimators.estimator_rows import check_counts, check_grouped_inputs, check_rows
 from posteriori.estimators.group_columns import (
     GroupColumns,
     GroupEffects,
