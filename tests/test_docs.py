@@ -189,3 +189,26 @@ def test_files_of_a_walk_are_entered_in_the_order_of_the_page(heading):
     walked = walks.follow(WALKS[heading](walks)).files
     assert not set(told) - set(walked), "these files are not entered"
     assert told == [file for file in walked if file in told], "this is the order of first calls"
+
+
+#: Files and hops that a walk has at most, and beside it the goal; who shortens a walk lowers its ceiling.
+CEILINGS = {
+    "compare": (62, 216),  # 45, 130
+    "forecast": (76, 271),  # 50
+    "infer": (29, 82),  # 25
+    "mixture": (77, 244),  # 67
+    "fit": (10, 15),
+}
+
+
+def test_every_walk_has_a_ceiling():
+    assert CEILINGS.keys() == load(ROOT / "bench" / "walks.py").WALKS.keys()
+
+
+@pytest.mark.parametrize("name", CEILINGS)
+def test_walks_do_not_grow(name):
+    walks = load(ROOT / "bench" / "walks.py")
+    walk = walks.follow(walks.WALKS[name]())
+    files, hops = CEILINGS[name]
+    assert len(walk.files) <= files
+    assert walk.hops <= hops
