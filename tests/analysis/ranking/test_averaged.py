@@ -173,7 +173,7 @@ def test_the_shares_are_those_that_all_rows_ask_for(analysis):
 def test_on_noise_the_average_gains_nothing():
     """Nested weights are not flattered: over tables of noise the average is no better than a level."""
     gains = []
-    for seed in range(12):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         noise = pd.DataFrame(rng.normal(size=(40, 4)), columns=["a", "b", "c", "y"])
         found = compare(noise, "y", models=["constant", "linear", "robust linear"], jobs=1)
