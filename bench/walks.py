@@ -130,6 +130,19 @@ def infer_regression() -> Callable[[], Any]:
     return run
 
 
+def predict_regression() -> Callable[[], Any]:
+    """``predict`` of linear regression at new inputs, after ``infer``."""
+    from posteriori import Input, Model, MvNormal, Normal
+
+    x, y = table()
+    m = Model()
+    m.X = Input()
+    m.w = MvNormal(np.zeros(2), cov=np.eye(2))
+    m.y = Normal(m.X @ m.w, variance=0.1)
+    post = m.infer(X=x, y=y)
+    return lambda: post.predict("y", X=x[:3])
+
+
 def infer_mixture() -> Callable[[], Any]:
     """``infer`` of a Gaussian mixture, by variational message passing."""
     from posteriori import Categorical, Dirichlet, Gamma, Model, Normal
@@ -162,6 +175,7 @@ WALKS = {
     "compare": compare_one_model,
     "forecast": forecast_one_model,
     "infer": infer_regression,
+    "predict": predict_regression,
     "mixture": infer_mixture,
     "fit": fit_regression,
 }

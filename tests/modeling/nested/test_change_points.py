@@ -22,7 +22,7 @@ from posteriori import (
     take,
 )
 from posteriori.modeling.contract.engine import Group
-from posteriori.modeling.nested.possible_states import possible_states
+from posteriori.modeling.nested.states import possible_states
 
 STAY = 0.9
 COUNTS = np.array([4, 3, 5, 2, 4, 1, 0, 1, 2, 0, 1, 0])

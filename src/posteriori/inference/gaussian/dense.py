@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.inference.gaussian.arrays import gram
 from posteriori.inference.gaussian.equations import (
     Equation,
     Latent,
+    gram,
     residual,
     row_blocks,
     weighted_square,

@@ -22,24 +22,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.gaussian.arrays import (
-    between_met,
-    cho_inverse,
-    cho_solve,
-    cholesky,
-    gram,
-    meeting,
-    pick,
-    segment_sum,
-    sum_outer,
-)
 from posteriori.inference.gaussian.dense import DenseSystem
 from posteriori.inference.gaussian.equations import (
     Equation,
     Latent,
     Link,
+    between_met,
+    cho_inverse,
+    cho_solve,
+    cholesky,
+    gram,
     log_heights,
+    meeting,
+    pick,
     row_blocks,
+    segment_sum,
+    sum_outer,
 )
 from posteriori.inference.gaussian.ordering import densify, is_dense, is_sparse, plan_gaussian
 from posteriori.inference.gaussian.sparse import SparseSystem

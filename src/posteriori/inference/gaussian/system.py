@@ -8,12 +8,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from posteriori.inference.gaussian.arrays import sum_rows
 from posteriori.inference.gaussian.equations import (
     Equation,
     Latent,
     residual,
     row_blocks,
+    sum_rows,
     weighted_square,
 )
 from posteriori.numerics.types import Array

@@ -17,10 +17,10 @@ from posteriori.modeling.beliefs.group_beliefs import Belief
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Table
 from posteriori.modeling.contract.costs import Cost
+from posteriori.modeling.contract.linear_forms import SeenMoments
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.forms.data_points import Data, LeftOut
-from posteriori.modeling.forms.linear_forms import SeenMoments
 from posteriori.modeling.forms.message_graph import PassedMessages
 from posteriori.numerics.evidence import Kind as EvidenceKind
 from posteriori.numerics.types import Array, IntArray, Seed

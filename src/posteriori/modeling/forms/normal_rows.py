@@ -1,7 +1,8 @@
 r"""Normal factors as rows of independent noise.
 
 A normal factor says that child − mean has precision Λ. Multiplying by a root B of Λ (BᵀB = Λ)
-leaves rows of independent unit noise; a scalar variance is the weight 1/v of its row.
+leaves rows of independent unit noise; a scalar variance is the weight 1/v of its row. Rows see a variable
+by coefficients of one of its vectors, and an index that says which.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.numbers.normal import Normal
+from posteriori.inference.gaussian.equations import Equation, Link
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_term
 from posteriori.modeling.binding.labelled import (
+    Access,
     Axis,
     Lookup,
     Polynomial,
@@ -26,17 +29,24 @@ from posteriori.modeling.binding.labelled import (
     relabel,
     shape_of,
 )
-from posteriori.modeling.binding.places import one_hot
+from posteriori.modeling.binding.places import flat_index, member_index, one_hot
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.types import Array
 
 __all__ = [
     "Rows",
+    "Split",
+    "add_link",
     "as_variance",
+    "flat_weight",
     "known_variance",
+    "make_link",
+    "negated_link",
     "noise_cov",
+    "observed_rows",
     "residual_rows",
+    "size_of",
     "spread_of",
     "summed_lookups",
 ]
@@ -212,3 +222,113 @@ def _precision(factor: BoundFactor, labels: tuple[Axis, ...]) -> Array:
         at = f" at index {', '.join(map(str, where))}" if where else ""
         raise ValueError(f"{key} of {factor.name} must be positive, got {total[where]:g}{at}")
     return total ** -_POWERS[key]
+
+
+class Split(NamedTuple):
+    """Which axes of a variable are handled one by one, and which together."""
+
+    batch: tuple[int, ...]
+    dense: tuple[int, ...]
+
+
+def make_link(
+    term: Term,
+    access: Access,
+    labels: tuple[Axis, ...],
+    split: Split,
+    layouts: Mapping[str, Layout],
+) -> Link:
+    """Return how rows with the given labels see a variable: coefficients and an index."""
+    count = count_of(labels)
+    axes = layouts[access.name].axes
+    summed = tuple(access.places[i] for i in split.dense if _is_summed(access.places[i], labels))
+    values = term.table.over(labels + summed).reshape(count, *shape_of(summed))
+    if len(summed) < len(split.dense):
+        values = _one_hot_columns(values, access, split, axes, labels, count)
+    places, members = ([of[i] for i in split.batch] for of in (access.places, axes))
+    index = flat_index(places, members, labels)
+    return Link(access.name, values.reshape(count, size_of(axes, split.dense)), index)
+
+
+def add_link(links: dict[tuple[str, bytes], Link], link: Link) -> None:
+    """Add a link, or its coefficients to one that sees the same vectors."""
+    index = link.index
+    if index is not None and index.strides == (0,):
+        index = index[:1]  # all rows see the one vector
+    key = (link.name, b"" if index is None else index.tobytes())
+    known = links.get(key)
+    if known is not None:
+        link = known._replace(coefficients=known.coefficients + link.coefficients)
+    links[key] = link
+
+
+def negated_link(link: Link) -> Link:
+    """Return the link with −K; a common row stays a single one in memory."""
+    k = link.coefficients
+    if k.strides[0] == 0:
+        return link._replace(coefficients=np.broadcast_to(-k[:1], k.shape))
+    return link._replace(coefficients=-k)
+
+
+def observed_rows(equation: Equation) -> Equation:
+    """Leave out rows whose datum is missing."""
+    missing = np.isnan(equation.constant)
+    if not missing.any():
+        return equation
+    kept = np.flatnonzero(~missing)
+    links = tuple(
+        Link(
+            link.name,
+            _take_rows(link.coefficients, kept),
+            kept if link.index is None else _take_rows(link.index, kept),
+        )
+        for link in equation.links
+    )
+    return Equation(
+        equation.constant[kept], _take_rows(equation.weight, kept), links, equation.log_scale
+    )
+
+
+def _take_rows(values: Array, kept: Any) -> Array:
+    """Return some rows; one that stands for all stays a single one in memory."""
+    if values.strides[0] == 0:
+        return np.broadcast_to(values[:1], (len(kept), *values.shape[1:]))
+    return values.take(kept, axis=0)
+
+
+def flat_weight(weight: Array, shape: tuple[int, ...], count: int) -> Array:
+    """Return weights (R,); a common one stays a single number in memory."""
+    if weight.size == 1:
+        return np.broadcast_to(weight.reshape(()), (count,))
+    return np.broadcast_to(weight, shape).reshape(count)
+
+
+def size_of(axes: tuple[Axis, ...], chosen: tuple[int, ...]) -> int:
+    """Return how many numbers the chosen axes span."""
+    return count_of([axes[i] for i in chosen])
+
+
+def _is_summed(place: Any, labels: tuple[Axis, ...]) -> bool:
+    return isinstance(place, Axis) and place not in labels
+
+
+def _one_hot_columns(
+    values: Array,
+    access: Access,
+    split: Split,
+    axes: tuple[Axis, ...],
+    labels: tuple[Axis, ...],
+    count: int,
+) -> Array:
+    """Give dense axes that are read at one position a column for each position."""
+    out = values
+    for position, i in enumerate(split.dense):
+        place = access.places[i]
+        if _is_summed(place, labels):
+            continue
+        hot = np.zeros((count, axes[i].size))
+        hot[np.arange(count), member_index([place], [axes[i]], labels)] = 1.0
+        shape = [count] + [1] * (out.ndim)
+        shape[position + 1] = axes[i].size
+        out = np.expand_dims(out, position + 1) * hot.reshape(shape)
+    return out

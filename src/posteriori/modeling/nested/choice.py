@@ -8,17 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.modeling.binding.bound import GAUSSIAN
-from posteriori.modeling.contract.engine import Group
+from posteriori.modeling.contract.engine import Fit, Group
 from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.nested.exchangeable import could_change_places
 from posteriori.modeling.nested.orders import are_told_apart, in_order
-from posteriori.modeling.nested.possible_states import possible_states
-from posteriori.modeling.nested.states import States, as_states
+from posteriori.modeling.nested.states import States, as_states, possible_states
 from posteriori.modeling.nested.unbounded import Free, as_free
 from posteriori.numerics.types import Array
 
-__all__ = ["Outside", "choose_outside"]
+__all__ = ["Outside", "choose_outside", "fits_nested"]
+
+#: Seconds that a plan may ask for by itself; more is done only if it is asked for.
+_PATIENCE = 20.0
 
 #: Numbers that are integrated over at most, by themselves and where that is asked for: a lattice has
 #: about twice as many points for each.
@@ -63,6 +65,34 @@ class Outside(NamedTuple):
         """About how long that takes."""
         start = _SECONDS_OF_CHAINS if self.all_chains else _SECONDS
         return self.points * (start + _SECONDS_PER_OPERATION * self.operations)
+
+
+def fits_nested(group: Group, inside: Inside) -> Fit:
+    """Tell whether few unknowns make the others exact, at a cost that is not out of proportion."""
+    options = group.options
+    if options is not None and options.asks_for_ascent:
+        return Fit(False)
+    outside = choose_outside(group, inside)
+    if isinstance(outside, str):
+        if options is not None and options.method == "quadrature":
+            raise TypeError(f'method="quadrature" does not fit {", ".join(group.names)}: {outside}')
+        return Fit(False)
+    if outside.seconds > _PATIENCE and (options is None or options.method != "quadrature"):
+        return Fit(False, instead=_too_long(outside))
+    return Fit(True, outside)
+
+
+def _too_long(outside: Outside) -> str:
+    return (
+        f"an integral over {', '.join(outside.names)} with {outside.points:.3g} points, which would "
+        f'take about {_duration(outside.seconds)}; method="quadrature" asks for it'
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.0f} h"
 
 
 def choose_outside(group: Group, inside: Inside) -> Outside | str:

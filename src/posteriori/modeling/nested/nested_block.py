@@ -18,9 +18,9 @@ import numpy as np
 from posteriori.inference.quadrature.lattices import Lattice, NoFallError, TooWideError, integrate
 from posteriori.inference.quadrature.modes import climb
 from posteriori.modeling.contract.costs import Cost, counted
-from posteriori.modeling.contract.engine import Block, Fit, Group
+from posteriori.modeling.contract.engine import Block, Group
 from posteriori.modeling.contract.inside import Inside, leave
-from posteriori.modeling.nested.choice import Outside, choose_outside
+from posteriori.modeling.nested.choice import Outside
 from posteriori.modeling.nested.nested_result import Branch, NestedResult
 from posteriori.modeling.nested.orders import check_apart, other_names
 from posteriori.modeling.nested.rest import Rest
@@ -29,40 +29,10 @@ from posteriori.modeling.nested.unbounded import Coordinates
 from posteriori.numerics.progress import Progress
 from posteriori.numerics.types import Array
 
-__all__ = ["NestedBlock", "fits_nested"]
+__all__ = ["NestedBlock"]
 
-#: Seconds that a plan may ask for by itself; more is done only if it is asked for.
-_PATIENCE = 20.0
 #: Bytes of the results of all points that are kept; beyond, they are solved again when needed.
 _KEPT_BYTES = 2.0e8
-
-
-def fits_nested(group: Group, inside: Inside) -> Fit:
-    """Tell whether few unknowns make the others exact, at a cost that is not out of proportion."""
-    options = group.options
-    if options is not None and options.asks_for_ascent:
-        return Fit(False)
-    outside = choose_outside(group, inside)
-    if isinstance(outside, str):
-        if options is not None and options.method == "quadrature":
-            raise TypeError(f'method="quadrature" does not fit {", ".join(group.names)}: {outside}')
-        return Fit(False)
-    if outside.seconds > _PATIENCE and (options is None or options.method != "quadrature"):
-        return Fit(False, instead=_too_long(outside))
-    return Fit(True, outside)
-
-
-def _too_long(outside: Outside) -> str:
-    return (
-        f"an integral over {', '.join(outside.names)} with {outside.points:.3g} points, which would "
-        f'take about {_duration(outside.seconds)}; method="quadrature" asks for it'
-    )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100.0:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60.0:.0f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.0f} h"
 
 
 class NestedBlock(Block):

@@ -22,7 +22,8 @@ from posteriori.modeling.exact.scaled.scaled_factors import fits_common_precisio
 from posteriori.modeling.forms.rows_apart import rows_apart
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import is_discrete
-from posteriori.modeling.nested.nested_block import NestedBlock, fits_nested
+from posteriori.modeling.nested.choice import fits_nested
+from posteriori.modeling.nested.nested_block import NestedBlock
 from posteriori.modeling.posterior.posterior import Posterior
 
 __all__ = ["KINDS", "Plan", "make_plan"]

@@ -7,7 +7,7 @@ families, normal ones are predicted by their moments.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
 from posteriori.modeling.binding.construction import member
-from posteriori.modeling.binding.labelled import shape_of
+from posteriori.modeling.binding.labelled import Switch, shape_of
 from posteriori.modeling.contract.engine import Result
+from posteriori.modeling.contract.linear_forms import Owners, locate_mean
 from posteriori.modeling.contract.longer_data import predict_longer
 from posteriori.modeling.contract.more_points import predict_more_points
 from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew, read_request
@@ -28,7 +29,6 @@ from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_p
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock
 from posteriori.modeling.exact.discrete.discrete_prediction import StatePredictions
 from posteriori.modeling.exact.gaussian.gaussian_block import GaussianBlock
-from posteriori.modeling.exact.gaussian.normal_predictive import predict_normal
 from posteriori.modeling.exact.scaled.scaled_factors import (
     MATRICES,
     SPREADS,
@@ -36,7 +36,10 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
     places_of_spread,
 )
 from posteriori.modeling.exact.scaled.student import student
+from posteriori.modeling.forms.normal_rows import known_variance
 from posteriori.modeling.forms.rows_apart import split_rows
+from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.numerics.linalg import symmetrize
 
 __all__ = ["joint", "predict", "predict_request"]
 
@@ -77,7 +80,8 @@ def _rules(solved: Solved, names: Sequence[str]) -> Iterator[Any]:
     """Yield the rules of the blocks that a prediction needs, approximations first."""
     results = dict.fromkeys(solved.by_name[n] for n in names if n in solved.by_name)
     yield from (result.predict for result in sorted(results, key=lambda r: r.kind == "exact"))
-    yield lambda solved, request: StatePredictions(solved, DiscreteBlock).predict(request)
+    if any(solved.bound.families[name] in DISCRETE for name in names):
+        yield lambda solved, request: StatePredictions(solved, DiscreteBlock).predict(request)
 
 
 def _is_approximate(solved: Solved, names: Sequence[str]) -> bool:
@@ -175,7 +179,7 @@ def _predict_rows(solved: Solved, anew: Anew, factor: BoundFactor) -> Any:
     told = [r for r in dict.fromkeys(results.values()) if not r.spread]
     owners = {n: o for r in told for n, o in r.answers(above & set(r.names)).items()}
     _require_normal(factor, results, above, owners)
-    return predict_normal(anew, factor, new, owners)
+    return _predict_normal(anew, factor, new, owners)
 
 
 def _predict_new_chain(solved: Solved, anew: Anew, name: str) -> Any:
@@ -198,7 +202,44 @@ def _predict_new_chain(solved: Solved, anew: Anew, name: str) -> Any:
     if own:
         return result.marginal(name)
     (factor,) = anew.factors[name]
-    return predict_normal(anew._replace(unsolved=frozenset()), factor, (), result.answers(names))
+    return _predict_normal(anew._replace(unsolved=frozenset()), factor, (), result.answers(names))
+
+
+def _predict_normal(
+    anew: Anew, factor: BoundFactor, parents: Iterable[BoundFactor], owners: Owners
+) -> Any:
+    """Return the predictive distribution of a normal factor with known noise.
+
+    Parameters
+    ----------
+    anew : Anew
+    factor : BoundFactor
+    parents : iterable of BoundFactor
+        Normal variables that are not solved.
+    owners : mapping
+        What answers for the solved ones.
+    """
+    for each in (factor, *parents):
+        _require_affine(each, factor.name)
+    center, cov = locate_mean(anew, factor, owners, known_variance)
+    if factor.family is Normal:
+        return Normal(center[()], variance=(cov + known_variance(factor))[()])
+    return MvNormal(center, cov=symmetrize(cov + known_variance(factor)))
+
+
+def _require_affine(factor: BoundFactor, name: str) -> None:
+    for key, poly in factor.parameters.items():
+        for term in poly.terms:
+            names = [access.name for access in term.accesses]
+            if key != "mean" and names:
+                reason = f"the {key} of {factor.name} depends on {', '.join(names)}"
+            elif len(names) > 1:
+                reason = f"{factor.name} multiplies {' and '.join(names)}, which are both unknown"
+            elif any(isinstance(access, Switch) for access in term.accesses):
+                reason = f"{factor.name} switches with {names[0]}"
+            else:
+                continue
+            raise TypeError(f"{name} has no closed-form predictive here: {reason}")
 
 
 def _require_normal(
@@ -269,7 +310,7 @@ def _predict_student(
     apart = _entries_apart(layouts, new) if type(belief) in MATRICES else layouts
     factors = {**anew.factors, **{parent.name: [parent] for parent in parents}}
     at_one = anew._replace(factors=factors, layouts=apart)
-    normal = predict_normal(at_one, unit, parents, told) if told or new else member(unit)
+    normal = _predict_normal(at_one, unit, parents, told) if told or new else member(unit)
     return student(normal, belief, places_of_spread(factor, spread, layouts[spread]))
 
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from posteriori import Categorical, Chain, Dirichlet, Gamma, Model, Normal, Poisson, take
-from posteriori.modeling.variational.ascent.told_apart import told_apart
+from posteriori.modeling.variational.ascent.grouping import told_apart
 
 RNG = np.random.default_rng(8)
 

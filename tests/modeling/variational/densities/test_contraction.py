@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.testing import assert_allclose
 
-from posteriori.modeling.binding import planned_products as contraction
+from posteriori.modeling.binding import products as contraction
 from posteriori.modeling.binding.labelled import Axis, Table, spread
 from posteriori.modeling.binding.places import add_tables
-from posteriori.modeling.binding.planned_products import contract_tables
+from posteriori.modeling.binding.products import contract_tables
 
 SIZES = (1, 2, 3, 4, 5)
 

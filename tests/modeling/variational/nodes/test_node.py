@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from posteriori import Gamma, Model, Normal
 from posteriori.modeling.binding.labelled import Axis, Table
-from posteriori.modeling.forms.linear_forms import Expectation
+from posteriori.modeling.contract.linear_forms import Expectation
 from posteriori.modeling.variational.ascent.coordinate_ascent import ascend
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.nodes.node import Message, Node

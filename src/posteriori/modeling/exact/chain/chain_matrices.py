@@ -18,8 +18,7 @@ from posteriori.modeling.binding.labelled import (
     labels_of,
     shape_of,
 )
-from posteriori.modeling.forms.links import Split, make_link
-from posteriori.modeling.forms.normal_rows import as_variance, spread_of
+from posteriori.modeling.forms.normal_rows import Split, as_variance, make_link, spread_of
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.types import Array
 

@@ -15,16 +15,18 @@ from posteriori.modeling.binding.labelled import Axis, Switch, count_of, shape_o
 from posteriori.modeling.contract.costs import Cost, counted, elimination_cost, vectors_and_numbers
 from posteriori.modeling.contract.engine import Block, Fit, Group
 from posteriori.modeling.exact.gaussian.gaussian_result import GaussianResult
-from posteriori.modeling.forms.links import (
+from posteriori.modeling.forms.normal_rows import (
+    Rows,
     Split,
     add_link,
     flat_weight,
     make_link,
     negated_link,
     observed_rows,
+    residual_rows,
     size_of,
+    summed_lookups,
 )
-from posteriori.modeling.forms.normal_rows import Rows, residual_rows, summed_lookups
 
 __all__ = ["GaussianBlock", "fits_gaussian", "is_affine"]
 

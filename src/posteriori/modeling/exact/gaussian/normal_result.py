@@ -23,7 +23,7 @@ from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.contract.engine import Result, Terms
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.forms.data_points import LEAST_LEFT, Data, LeftOut, targets_and_noise
-from posteriori.modeling.forms.links import Split
+from posteriori.modeling.forms.normal_rows import Split
 from posteriori.numerics.types import Array
 
 __all__ = ["NormalResult", "Solution", "System", "in_layout_order"]

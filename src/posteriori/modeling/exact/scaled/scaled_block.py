@@ -33,8 +33,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.statistics import Sums
 from posteriori.distributions.unknown import Conditional, Unknown
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.inference.gaussian.arrays import segment_sum
-from posteriori.inference.gaussian.equations import residual
+from posteriori.inference.gaussian.equations import residual, segment_sum
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.labelled import count_of

@@ -15,6 +15,7 @@ from posteriori.modeling.beliefs.group_beliefs import Belief, ScaledBelief
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.contract.engine import Result, Terms
+from posteriori.modeling.contract.linear_forms import SeenMoments
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.chain.chain_prediction import predict_along
@@ -29,7 +30,6 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
 from posteriori.modeling.exact.scaled.scaled_joint import joint_of_scaled
 from posteriori.modeling.exact.scaled.student import student
 from posteriori.modeling.forms.data_points import LEAST_LEFT, Data, LeftOut, targets_and_noise
-from posteriori.modeling.forms.linear_forms import SeenMoments
 from posteriori.modeling.forms.message_graph import PassedMessages
 from posteriori.modeling.forms.simulation import expected_log_prior
 from posteriori.numerics.linalg import triangular_inverse

@@ -1,25 +1,26 @@
 """What is found out about a model before the ascent: which unknowns belong together, and how.
 
 Which are believed in jointly, which lie on the plate of the data, which multiply one another, and
-which have parts that could change places.
+which have parts that could change places, unless priors tell these apart.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
-from posteriori.modeling.binding.labelled import Access, Axis, Switch
+from posteriori.modeling.binding.labelled import Access, Axis, Switch, Table, Term
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.ascent.linear_systems import LinearSystem, find_systems
-from posteriori.modeling.variational.ascent.told_apart import told_apart
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.nodes.normal_node import batch_axes, longest_vector
 from posteriori.modeling.variational.nodes.sparse_numbers import SparseNumbers
 
-__all__ = ["Bilinear", "Structure", "find_structure"]
+__all__ = ["Bilinear", "Structure", "find_structure", "told_apart"]
 
 #: Normal vectors longer than this are not made by joining variables, unless few of their numbers meet.
 LARGEST_JOINT = 2000
@@ -246,3 +247,69 @@ def _fits(names: Sequence[str], bound: Bound, monomials: Sequence[Monomial]) -> 
         return True
     touching = [m for m in monomials if any(a.name in names for a in m.accesses)]
     return SparseNumbers(names, bound.layouts, touching).fits
+
+
+def told_apart(name: str, factors: Sequence[BoundFactor]) -> bool:
+    """Tell whether the classes of a discrete variable have other priors, or other known numbers.
+
+    Parameters
+    ----------
+    name : str
+        The discrete variable.
+    factors : sequence of BoundFactor
+    """
+    chosen = [(f.name, term, switch) for f, term, switch in _choices(name, factors)]
+    if any(child != name and _varies(term.table, switch.state) for child, term, switch in chosen):
+        seen = {a.name for _, term, _ in chosen for a in term.accesses if a.name != name}
+        alike = {_written(other, factors) for other in seen}
+        if not seen or len(alike) > 1:  # a list of variables, or of numbers
+            return True
+    return any(
+        _prior_varies(access.name, i, factors)
+        for _, term, switch in chosen
+        for access in term.accesses
+        if not isinstance(access, Switch)
+        for i, place in enumerate(access.places)
+        if place is switch.state
+    )
+
+
+def _choices(
+    name: str, factors: Sequence[BoundFactor]
+) -> Iterator[tuple[BoundFactor, Term, Switch]]:
+    """Yield where the variable chooses, and what."""
+    for factor in factors:
+        for term in factor.terms:
+            for access in term.accesses:
+                if isinstance(access, Switch) and access.name == name:
+                    yield factor, term, access
+
+
+def _varies(table: Table, axis: Axis) -> bool:
+    """Tell whether a constant varies along a label."""
+    if axis not in table.axes:
+        return False
+    along = np.moveaxis(table.values, table.axes.index(axis), 0)
+    return bool(np.any(along != along[:1]))
+
+
+def _prior_varies(name: str, axis: int, factors: Sequence[BoundFactor]) -> bool:
+    """Tell whether a known number in the prior of a variable varies along one of its axes."""
+    for factor in factors:
+        if factor.name != name:
+            continue
+        place = factor.places[axis]
+        if not isinstance(place, Axis) or any(_varies(t.table, place) for t in factor.terms):
+            return True
+    return False
+
+
+def _written(name: str, factors: Sequence[BoundFactor]) -> Any:
+    """Return the prior of a variable as far as it is known."""
+    return tuple(
+        (factor.family, key, term.table.values.tobytes(), tuple(a.name for a in term.accesses))
+        for factor in factors
+        if factor.name == name
+        for key, poly in factor.parameters.items()
+        for term in poly.terms
+    )

@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.modeling.binding.labelled import Axis, Table, count_of, labels_of, spread
-from posteriori.modeling.binding.planned_products import Contraction, contract_tables
-from posteriori.modeling.binding.products import Product, axes_of
-from posteriori.modeling.forms.linear_forms import Expectation
+from posteriori.modeling.binding.products import Contraction, Product, axes_of, contract_tables
+from posteriori.modeling.contract.linear_forms import Expectation
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.nodes.node import Message, Node
 from posteriori.numerics.types import Array

@@ -24,7 +24,7 @@ import numpy as np
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, seen, spread
-from posteriori.modeling.binding.planned_products import contract_tables
+from posteriori.modeling.binding.products import contract_tables
 from posteriori.modeling.variational.ascent.linear_systems import LinearSystem, Loadings
 from posteriori.modeling.variational.ascent.problem import Problem, restore
 from posteriori.numerics.lazy import optimize

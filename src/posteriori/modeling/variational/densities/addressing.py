@@ -26,7 +26,7 @@ from posteriori.modeling.binding.labelled import (
     spread,
 )
 from posteriori.modeling.binding.places import one_hot, same_place, sum_by_member
-from posteriori.modeling.binding.planned_products import contract_tables
+from posteriori.modeling.binding.products import contract_tables
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.numerics.types import Array
 

@@ -36,8 +36,13 @@ from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, gather, spread
 from posteriori.modeling.binding.places import add_tables, same_places
-from posteriori.modeling.binding.planned_products import contract_tables
-from posteriori.modeling.binding.products import Product, merged, with_labels, without_idle_switches
+from posteriori.modeling.binding.products import (
+    Product,
+    contract_tables,
+    merged,
+    with_labels,
+    without_idle_switches,
+)
 from posteriori.modeling.forms.state_tables import (
     DISCRETE,
     number_of_states,

@@ -13,7 +13,7 @@ from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Run, Table, count_of, seen, shape_of
 from posteriori.modeling.binding.places import add_tables, same_place
 from posteriori.modeling.contract.costs import counted
-from posteriori.modeling.forms.linear_forms import Expectation
+from posteriori.modeling.contract.linear_forms import Expectation
 from posteriori.modeling.variational.densities.addressing import collect
 from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis, times_of
 from posteriori.numerics.special import LOG_2PI

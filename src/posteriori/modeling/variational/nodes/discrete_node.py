@@ -17,9 +17,9 @@ from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.binding.labelled import Axis, Table, seen, shape_of
 from posteriori.modeling.binding.places import add_arrays
 from posteriori.modeling.contract.costs import members_and_states
+from posteriori.modeling.contract.linear_forms import Expectation
 from posteriori.modeling.exact.discrete.discrete_account import discrete_terms
 from posteriori.modeling.exact.discrete.discrete_block import DiscreteResult
-from posteriori.modeling.forms.linear_forms import Expectation
 from posteriori.modeling.forms.state_tables import evidence_table
 from posteriori.modeling.variational.densities.addressing import arrange
 from posteriori.modeling.variational.nodes.node import Message, Node

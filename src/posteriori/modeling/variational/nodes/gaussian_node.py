@@ -18,7 +18,7 @@ from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Table, count_of, seen, shape_of
 from posteriori.modeling.binding.places import add_arrays, compact, same_members
 from posteriori.modeling.contract.costs import vectors_and_numbers
-from posteriori.modeling.forms.linear_forms import Expectation
+from posteriori.modeling.contract.linear_forms import Expectation
 from posteriori.modeling.variational.densities.addressing import arrange
 from posteriori.modeling.variational.nodes.normal_node import NormalNode, along_axis
 from posteriori.numerics.linalg import explicit_inverse, symmetrize

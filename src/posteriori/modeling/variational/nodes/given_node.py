@@ -14,7 +14,7 @@ from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, Layout
 from posteriori.modeling.binding.labelled import Axis, Table, count_of, seen, shape_of, spread
 from posteriori.modeling.binding.places import same_members
-from posteriori.modeling.forms.linear_forms import Expectation, member_covariance
+from posteriori.modeling.contract.linear_forms import Expectation, member_covariance
 from posteriori.modeling.variational.densities.law import LAWS
 from posteriori.modeling.variational.densities.monomials import LOG_ZERO
 from posteriori.modeling.variational.densities.number_functions import (

@@ -29,7 +29,7 @@ from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Axis, Table, count_of, seen, shape_of
 from posteriori.modeling.binding.places import add_arrays
 from posteriori.modeling.contract.costs import counted
-from posteriori.modeling.forms.linear_forms import Expectation
+from posteriori.modeling.contract.linear_forms import Expectation
 from posteriori.modeling.variational.densities.addressing import arrange
 from posteriori.modeling.variational.densities.number_functions import Key, Numbers, Of, key_of
 from posteriori.modeling.variational.nodes.node import Message, Node

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.binding.labelled import Axis, Table
-from posteriori.modeling.forms.linear_forms import Expectation
+from posteriori.modeling.contract.linear_forms import Expectation
 from posteriori.modeling.variational.nodes.node_answers import NodeAnswers
 from posteriori.numerics.types import Array
 

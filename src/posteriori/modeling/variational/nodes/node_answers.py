@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.modeling.beliefs.group_beliefs import GroupBelief
-from posteriori.modeling.forms.linear_forms import Expectation, Root
+from posteriori.modeling.contract.linear_forms import Expectation, Root
 from posteriori.numerics.types import Array
 
 __all__ = ["NodeAnswers"]

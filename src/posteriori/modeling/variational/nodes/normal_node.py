@@ -16,7 +16,7 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Run, Table, seen, spread
 from posteriori.modeling.binding.places import same_place
-from posteriori.modeling.binding.planned_products import contract_tables
+from posteriori.modeling.binding.products import contract_tables
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.nodes.node import Node
 from posteriori.numerics.types import Array

@@ -17,7 +17,7 @@ from posteriori.inference.gaussian.sparse_precision import SparseSolution, solve
 from posteriori.modeling.beliefs.group_beliefs import GroupBelief, dense_belief, require_few
 from posteriori.modeling.binding.labelled import Axis, Table, seen
 from posteriori.modeling.contract.costs import counted
-from posteriori.modeling.forms.linear_forms import Expectation
+from posteriori.modeling.contract.linear_forms import Expectation
 from posteriori.modeling.variational.nodes.node import Message
 from posteriori.modeling.variational.nodes.normal_node import NormalNode
 from posteriori.modeling.variational.nodes.sparse_numbers import Seen, SparseNumbers

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Table, substitute
+from posteriori.modeling.contract.linear_forms import Owners, SeenMoments
 from posteriori.modeling.contract.requests import Anew, Request, bind_anew
 from posteriori.modeling.contract.solved import Solved
-from posteriori.modeling.forms.linear_forms import Owners, SeenMoments
 from posteriori.modeling.variational.densities.references import measured_from
 
 __all__ = ["Scene", "believed", "make_scene", "set_scene"]

@@ -32,8 +32,8 @@ from posteriori.modeling.binding.labelled import (
     spread,
     substitute,
 )
-from posteriori.modeling.binding.planned_products import contract_tables
-from posteriori.modeling.contract.new_normals import Location, locate_mean
+from posteriori.modeling.binding.products import contract_tables
+from posteriori.modeling.contract.linear_forms import Location, locate_mean
 from posteriori.modeling.contract.requests import Request, accessed
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_predictive

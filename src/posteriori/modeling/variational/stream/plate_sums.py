@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from posteriori.modeling.binding.bound import Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, labels_of, seen
 from posteriori.modeling.binding.places import one_hot, same_place, sum_tables
-from posteriori.modeling.binding.planned_products import contract_tables
+from posteriori.modeling.binding.products import contract_tables
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.numerics.types import Array
 

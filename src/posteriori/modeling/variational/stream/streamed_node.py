@@ -10,8 +10,8 @@ import numpy as np
 
 from posteriori.modeling.beliefs.group_beliefs import GroupBelief
 from posteriori.modeling.binding.labelled import Axis, Table, labels_of
-from posteriori.modeling.binding.planned_products import contract_tables
-from posteriori.modeling.forms.linear_forms import Expectation
+from posteriori.modeling.binding.products import contract_tables
+from posteriori.modeling.contract.linear_forms import Expectation
 from posteriori.modeling.variational.ascent.problem import Entry, Problem, Snapshot, restore
 from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.nodes.discrete_node import map_states

@@ -16,8 +16,7 @@ import numpy as np
 
 from posteriori.modeling.binding.bound import GAUSSIAN
 from posteriori.modeling.binding.labelled import Access, Axis, Lookup, Table, count_of, labels_of
-from posteriori.modeling.binding.planned_products import contract_tables
-from posteriori.modeling.binding.products import Product, axes_of, with_labels
+from posteriori.modeling.binding.products import Product, axes_of, contract_tables, with_labels
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem, Recipe, merge_monomials
