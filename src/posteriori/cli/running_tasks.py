@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -89,12 +89,12 @@ def answer_task(
     for parameter in read_signature(task.function).parameters:
         if "Table" in parameter.kind and options.get(parameter.name) is not None:
             options = {**options, parameter.name: read_table(options[parameter.name]).frame}
-    ahead = partial(_load(task.ahead), frame, **options) if task.ahead else tuple
+    ahead = partial(resolve_name(task.ahead), frame, **options) if task.ahead else tuple
     with (
         compiling_ahead(ahead),
         _PROGRESS[task.progress](console, task, places.verbose) as hears,
     ):
-        found = _load(task.function)(frame, **options, **hears)
+        found = resolve_name(task.function)(frame, **options, **hears)
     if places.json:
         json_format.dump(as_data(task.name, found), sys.stdout, indent=1, allow_nan=False)
         sys.stdout.write("\n")
@@ -106,12 +106,6 @@ def answer_task(
     if found.failure:
         raise ValueError(found.failure)
     _write(console, task, frame, found, places, title, loading)
-
-
-def _load(place: str) -> Callable[..., Any]:
-    module, _, name = place.partition(":")
-    function: Callable[..., Any] = getattr(import_module(module), name)
-    return function
 
 
 def print_result(console: Console, found: TaskResult, *, details: bool = False) -> None:

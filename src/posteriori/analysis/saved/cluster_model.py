@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, is_order, saved_as
+from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, is_order
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted
 from posteriori.mixture.latent_classes import LatentClasses
@@ -26,7 +26,6 @@ _MIXTURES = (BayesianGaussianMixture, LatentClasses)
 LABELS = ("cluster", "cluster_probability", "log_density")
 
 
-@saved_as("clusters")
 @dataclass(frozen=True)
 class ClusterModel(ColumnReader):
     """A fitted mixture with the columns that it needs.
@@ -71,12 +70,8 @@ class ClusterModel(ColumnReader):
 
     def require_sound(self) -> None:
         super().require_sound()
-        pipeline = self.pipeline
-        if not (isinstance(pipeline, Pipeline) and isinstance(pipeline[-1], _MIXTURES)):
-            raise ValueError("it holds no mixture")
-        if not self.columns:
-            raise ValueError("it has no columns")
-        if not is_order(self.order, len(pipeline[-1].weights_)):
+        self.require_last_step(lambda model: isinstance(model, _MIXTURES), "mixture")
+        if not is_order(self.order, len(self.pipeline[-1].weights_)):
             raise ValueError("its clusters have no order")
         counts = self.members
         whole = isinstance(counts, tuple) and all(type(n) is int and n > 0 for n in counts)

@@ -22,26 +22,38 @@ __all__ = [
     "common_facts",
     "has_types",
     "is_order",
+    "place_of",
     "saved_as",
 ]
 
 #: What every saved model says about itself.
 COMMON_FACTS: dict[str, tuple[type, ...]] = {"rows": (int,), "seed": (int,), "version": (str,)}
 
-#: All kinds of models that files may hold, by the word that tells them.
-SAVED: dict[str, type[ColumnReader]] = {}
+#: Where the classes are that files may hold, by the word that tells them; they are loaded when they are met.
+SAVED = {
+    "table": "posteriori.analysis.saved.table_model:TableModel",
+    "density": "posteriori.analysis.saved.density_model:DensityModel",
+    "clusters": "posteriori.analysis.saved.cluster_model:ClusterModel",
+    "segments": "posteriori.analysis.saved.segment_model:SegmentModel",
+    "forecasts": "posteriori.analysis.saved.forecast_model:ForecastModel",
+}
 
 Kind = TypeVar("Kind", bound="type[ColumnReader]")
 
 
 def saved_as(kind: str) -> Callable[[Kind], Kind]:
-    """Let models of a class be saved, under a word that tells them from others."""
+    """Let models of a further class be saved, under a word that tells them from others."""
 
     def register(model: Kind) -> Kind:
-        SAVED[kind] = model
+        SAVED[kind] = place_of(model)
         return model
 
     return register
+
+
+def place_of(model: type[ColumnReader]) -> str:
+    """Return where a class is: "package.module:name"."""
+    return f"{model.__module__}:{model.__qualname__}"
 
 
 class ColumnReader(ABC):
@@ -63,11 +75,14 @@ class ColumnReader(ABC):
         Those of them that files of earlier versions lack.
     fact_types : mapping of tuple of type
         Of facts, by name; others are numbers.
+    tried_within_limits : bool
+        Whether it is tried on entries from the middle of what it has seen, rather than on the usual ones.
     """
 
     own: ClassVar[tuple[str, ...]] = ()
     own_later: ClassVar[tuple[str, ...]] = ()
     fact_types: ClassVar[Mapping[str, tuple[type, ...]]] = COMMON_FACTS
+    tried_within_limits: ClassVar[bool] = True
 
     name: str
     pipeline: Any
@@ -118,6 +133,13 @@ class ColumnReader(ABC):
             raise ValueError("its name is no text")
         if not has_types(self.facts, self.fact_types):
             raise ValueError(f"what it says about itself is not what a {type(self).__name__} says")
+
+    def require_last_step(self, suits: Callable[[Any], bool], what: str) -> None:
+        """Refuse a pipeline that does not end in what suits, and a model without columns."""
+        if not (isinstance(self.pipeline, Pipeline) and suits(self.pipeline[-1])):
+            raise ValueError(f"it holds no {what}")
+        if not self.columns:
+            raise ValueError("it has no columns")
 
     @property
     def pipelines(self) -> list[Pipeline]:

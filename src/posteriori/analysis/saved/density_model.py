@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.preparation import OTHER, CodeColumns
-from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, saved_as
+from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.values import dates_of
 from posteriori.analysis.table.wording import counted, fixed_number
@@ -25,7 +25,6 @@ __all__ = ["DensityModel", "log_density_of"]
 _YEAR = 365.25
 
 
-@saved_as("density")
 @dataclass(frozen=True)
 class DensityModel(ColumnReader):
     """A fitted density with the columns that it needs.
@@ -67,10 +66,7 @@ class DensityModel(ColumnReader):
 
     def require_sound(self) -> None:
         super().require_sound()
-        if not (isinstance(self.pipeline, Pipeline) and offers(self.pipeline[-1], FillsGaps)):
-            raise ValueError("it holds no density")
-        if not self.columns:
-            raise ValueError("it has no columns")
+        self.require_last_step(lambda model: offers(model, FillsGaps), "density")
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return how probable each row of a table is, and what belongs into its gaps.

@@ -16,7 +16,6 @@ from posteriori.analysis.saved.column_reader import (
     COMMON_FACTS,
     ColumnReader,
     common_facts,
-    saved_as,
 )
 from posteriori.analysis.table.columns import Column, numbers_in
 from posteriori.analysis.table.dated_column import DatedTable, levels_of, read_moments
@@ -76,7 +75,6 @@ class SeriesShelf:
         self.series = series
 
 
-@saved_as("forecasts")
 @dataclass(frozen=True)
 class ForecastModel(ColumnReader):
     """Models of series with the columns that they need.
@@ -135,11 +133,9 @@ class ForecastModel(ColumnReader):
         super().require_sound()
         if not isinstance(self.holidays, str):
             raise ValueError("its holidays are of no country")
-        shelf = self.pipeline[-1]
-        if not (isinstance(shelf, SeriesShelf) and _are_series(shelf.series)):
-            raise ValueError("it holds no series")
-        if not self.columns:
-            raise ValueError("it has no columns")
+        self.require_last_step(
+            lambda shelf: isinstance(shelf, SeriesShelf) and _are_series(shelf.series), "series"
+        )
 
     @property
     def series(self) -> dict[str, SavedSeries]:

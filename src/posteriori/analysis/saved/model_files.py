@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,8 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.preparation import NoColumns, NumberColumns
-from posteriori.analysis.saved import (  # these register what can be saved
-    cluster_model as _clusters,  # noqa: F401
-    density_model as _density,  # noqa: F401
-    forecast_model as _forecasts,  # noqa: F401
-    segment_model as _segments,  # noqa: F401
-)
-from posteriori.analysis.saved.column_reader import SAVED, ColumnReader, has_types
+from posteriori.analysis.saved.column_reader import SAVED, ColumnReader, has_types, place_of
 from posteriori.analysis.saved.object_tree import from_tree, to_tree
-from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.columns import Column
 from posteriori.numerics.record_files import Format, read_record, write_record
 from posteriori.selection.averaging import ClassifierAverage, ModelAverage
@@ -91,7 +85,7 @@ def _read_content(content: dict[str, Any]) -> tuple[ColumnReader, Any, Any]:
         raise ValueError(
             f"it holds a model of the kind {kind!r}, which no module that is loaded has"
         )
-    made: Any = SAVED[kind]
+    made: Any = resolve_name(SAVED[kind])
     strange = content.keys() - _COMMON - set(made.own)
     if strange:
         raise ValueError(f"it holds {sorted(strange)[0]!r}, which models of its kind have not")
@@ -104,7 +98,7 @@ def _read_content(content: dict[str, Any]) -> tuple[ColumnReader, Any, Any]:
 
 
 def _kind_of(model: ColumnReader) -> str:
-    found = [kind for kind, made in SAVED.items() if type(model) is made]
+    found = [kind for kind, place in SAVED.items() if place == place_of(type(model))]
     if not found:
         raise TypeError(f"model must be of a kind that can be saved, got {type(model).__name__}")
     return found[0]
@@ -158,7 +152,7 @@ def _usual_rows(model: ColumnReader) -> dict[str, list[Any]]:
     usual |= {
         column.name: 0.5 * (column.limits[0] + column.limits[1])
         for column in model.columns
-        if column.limits and not isinstance(model, TableModel)
+        if column.limits and model.tried_within_limits
     }
     usual |= {column.name: 1.0 for column in model.columns if column.kind == "boolean"}
     return {

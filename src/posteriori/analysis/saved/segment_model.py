@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, is_order, saved_as
+from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, is_order
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.series import Arrangement, Series, arrange_rows
@@ -25,7 +25,6 @@ __all__ = ["SEGMENT_LABELS", "SegmentModel", "recode"]
 SEGMENT_LABELS = ("state", "state_probability")
 
 
-@saved_as("segments")
 @dataclass(frozen=True)
 class SegmentModel(ColumnReader):
     """A hidden chain with the columns that it needs.
@@ -73,12 +72,8 @@ class SegmentModel(ColumnReader):
 
     def require_sound(self) -> None:
         super().require_sound()
-        pipeline = self.pipeline
-        if not (isinstance(pipeline, Pipeline) and isinstance(pipeline[-1], HiddenMarkovChain)):
-            raise ValueError("it holds no hidden chain")
-        if not self.columns:
-            raise ValueError("it has no columns")
-        if not is_order(self.order, len(pipeline[-1].initial)):
+        self.require_last_step(lambda model: isinstance(model, HiddenMarkovChain), "hidden chain")
+        if not is_order(self.order, len(self.pipeline[-1].initial)):
             raise ValueError("its states have no order")
         if not _are_symbols(self.symbols, len(self.columns)):
             raise ValueError("its symbols are no codes of columns")

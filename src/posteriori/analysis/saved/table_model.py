@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, has_types, saved_as
+from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, has_types
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.values import dates_of
 from posteriori.estimators.contract import predictive_of
@@ -21,7 +21,6 @@ __all__ = ["TARGET_KINDS", "TableModel"]
 TARGET_KINDS = ("number", "date", "time")
 
 
-@saved_as("table")
 @dataclass(frozen=True)
 class TableModel(ColumnReader):
     """A fitted pipeline with the columns that it needs.
@@ -44,6 +43,7 @@ class TableModel(ColumnReader):
     """
 
     own = ("target", "classes", "target_kind")
+    tried_within_limits: ClassVar[bool] = False
     fact_types = {
         **COMMON_FACTS,
         **dict.fromkeys(("task", "prior", "kind", "loss"), (str,)),

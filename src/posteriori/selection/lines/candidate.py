@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 __all__ = ["Candidate"]
@@ -85,13 +85,8 @@ class Candidate(NamedTuple):
 
     def make(self) -> Any:
         """Return the estimator, unfitted."""
-        return _named(self.path)(**self.parameters)
+        return resolve_name(self.path)(**self.parameters)
 
     def make_basis(self) -> Any:
         """Return the transformer of the columns, or None."""
-        return _named(self.basis)(**self.basis_parameters) if self.basis else None
-
-
-def _named(path: str) -> Any:
-    room, _, name = path.rpartition(".")
-    return getattr(import_module(room), name)
+        return resolve_name(self.basis)(**self.basis_parameters) if self.basis else None
