@@ -1,4 +1,4 @@
-"""Profiles against tables of one group's rows, and the map against plain algebra."""
+"""Profiles against tables of one group's rows."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,6 @@ from scipy.stats import ttest_1samp
 from posteriori.analysis.counted.drawn_intervals import with_drawn_intervals
 from posteriori.analysis.counted.profiles import make_profiles
 from posteriori.analysis.fitting.preparation import CodeColumns
-from posteriori.analysis.groups.cluster_figures import make_map
 from posteriori.analysis.table.columns import describe_columns
 from tests.analysis.groups.grouped_tables import groups_of, mixed
 
@@ -95,32 +94,3 @@ def test_profiles_tell_what_sets_apart_first() -> None:
     table, truth = mixed()
     spent = next(t for t in groups_of("mixed").profiles[1].traits if t.column == "spent")
     assert spent.low < table["spent"][truth == 1].mean() < spent.high
-
-
-def test_maps_show_clusters_apart() -> None:
-    """Along the first direction the means of clusters vary more than along any other unit vector."""
-    rng = np.random.default_rng(2)
-    codes = rng.normal(size=(90, 5))
-    truth = np.arange(90) % 3
-    codes[:, 2] += 6 * truth
-    shares = (truth[:, None] == np.arange(3)).astype(float)
-    encoder = CodeColumns(dict.fromkeys("abcde", "number"))
-    found = make_map(encoder, codes, shares)
-    z = (codes - codes.mean(axis=0)) / codes.std(axis=0)
-    means = np.stack([z[truth == k].mean(axis=0) for k in range(3)])
-    other = rng.normal(size=(5, 1000))
-    other /= np.linalg.norm(other, axis=0)
-    assert found.means[:, 0].var() >= (means @ other).var(axis=0).max()
-    assert found.names[0].startswith("→ c")
-    for k in range(3):
-        np.testing.assert_allclose(found.covs[k], np.cov(found.places[truth == k].T, bias=True))
-
-
-@pytest.mark.parametrize("columns", [1, 2, 3])
-def test_maps_of_one_cluster_or_few_columns(columns: int) -> None:
-    codes = np.random.default_rng(3).normal(size=(20, columns))
-    codes[0, 0] = np.nan
-    encoder = CodeColumns({f"x{j}": "number" for j in range(columns)})
-    found = make_map(encoder, codes, np.ones((20, 1)))
-    assert found.places.shape == (20, 2)
-    assert np.isfinite(found.places).all()

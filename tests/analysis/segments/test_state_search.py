@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from posteriori import segment
-from posteriori.analysis.counted.number_weights import weigh_numbers
 from posteriori.analysis.segments import state_search
 from posteriori.analysis.segments.state_search import TriedStates
+from posteriori.inference.weighing.number_weights import weigh_numbers
 
 
 def tried(number, value, error=0.1, bound=0.0, told=None):

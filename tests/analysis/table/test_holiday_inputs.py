@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from posteriori import forecast
-from posteriori.analysis.table.later_steps import count_holidays
+from posteriori.analysis.table.series_calendar import count_holidays
 from posteriori.sequence.series.series_clock import set_clock
 
 # the package is an extra: where it is not installed nothing of it can be seen

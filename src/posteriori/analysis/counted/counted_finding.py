@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from posteriori.analysis.counted.number_weights import Found
 from posteriori.analysis.table.wording import counted, probability_words
 from posteriori.analysis.tasks.contract import TaskResult
+from posteriori.inference.weighing.number_weights import WeighedNumbers
 from posteriori.numerics.types import Array
 
 __all__ = ["CountWords", "CountedFinding"]
@@ -19,7 +19,7 @@ _SURE = 0.9
 class CountedFinding(TaskResult):
     """Groups or states of a table."""
 
-    found: Found
+    found: WeighedNumbers
 
     @property
     def numbers(self) -> tuple[int, ...]:

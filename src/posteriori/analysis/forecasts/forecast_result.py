@@ -28,7 +28,7 @@ from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.ranking.ranked_result import RankedResult
 from posteriori.analysis.saved.forecast_model import ForecastModel, keep_forecasts
 from posteriori.analysis.table.dated_column import DatedTable
-from posteriori.analysis.table.later_steps import interval_columns
+from posteriori.analysis.table.series_calendar import interval_columns
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.analysis.tasks.sections import CodeAgain, Grid, Name, Page, Printed, Words

@@ -44,12 +44,13 @@ from posteriori.analysis.tasks.contract import Table
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
-from posteriori.selection.origins.forecast_problem import ForecastProblem, suited_series
-from posteriori.selection.origins.origin_scores import (
+from posteriori.selection.origin_scores import (
+    ForecastProblem,
     average_scores,
     join_origins,
     measure_scores,
     score_from_origin,
+    suited_series,
 )
 from posteriori.sequence.series.series_average import SeriesAverage
 

@@ -9,24 +9,22 @@ import numpy as np
 
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.dated_column import DatedSeries, DatedTable, read_moment
-from posteriori.analysis.table.later_steps import (
+from posteriori.analysis.table.series_calendar import (
+    Calendar,
     LaterSteps,
+    choose_horizon,
+    choose_periods,
     fill_left_out,
     holiday_inputs,
     later_positions,
-    read_future,
-)
-from posteriori.analysis.table.series_calendar import (
-    Calendar,
-    choose_horizon,
-    choose_periods,
     name_steps,
+    read_future,
     time_words,
 )
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.recording import recording_step
 from posteriori.numerics.types import Array
-from posteriori.selection.origins.forecast_problem import (
+from posteriori.selection.origin_scores import (
     FEW_DRAWS,
     ForecastProblem,
     choose_origins,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from posteriori.analysis.counted.profiles import IN_DOUBT, ClusterProfile, Trait
+from posteriori.analysis.fitting.preparation import OTHER
 from posteriori.analysis.groups.cluster_figures import (
     draw_map,
     draw_numbers,
     draw_similarity,
-    make_map,
 )
 from posteriori.analysis.groups.cluster_words import (
     TRAIT_HEADER,
@@ -34,6 +34,7 @@ from posteriori.analysis.tasks.sections import (
     at_a_glance,
 )
 from posteriori.inference.mixtures.partitions.partition_center import count_together
+from posteriori.mixture.groups.group_map import map_groups
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
@@ -107,13 +108,19 @@ def _numbers(found: Clustering) -> list[Part]:
 
 
 def _map(found: Clustering, codes: Array) -> list[Part]:
-    made = make_map(found.rows.encoder, codes, found.probabilities)
+    encoder = found.rows.encoder
+    levels = {
+        name: (OTHER, *encoder.levels_[name]) if kind == "category" else ()
+        for name, kind in encoder.kinds.items()
+    }
+    numbers = set(encoder.kinds.values()) <= {"number", "date"}
+    made = map_groups(levels, codes, found.probabilities, numbers=numbers)
     drawn = Figure(
         draw_map(made, found.probabilities),
         "Rows in the colours of their groups, with ellipses of two standard deviations; rings are rows in "
         f"doubt, whose largest probability is below {IN_DOUBT}.",
     )
-    if made.names[0] in found.rows.encoder.kinds:
+    if made.names[0] in levels:
         return [drawn]
     said = Words(
         "The two directions are those in which the groups lie farthest apart, of columns in units of "

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from posteriori.analysis.counted.counted_finding import CountWords
-from posteriori.analysis.counted.number_weights import Found
 from posteriori.analysis.counted.profiles import (
     ClusterProfile,
     trait_name,
@@ -15,6 +14,7 @@ from posteriori.analysis.counted.profiles import (
     trait_words,
 )
 from posteriori.analysis.table.wording import counted, fixed_number, probability_words
+from posteriori.inference.weighing.number_weights import WeighedNumbers
 from posteriori.mixture.groups.drawn_groups import DrawnGroups
 
 __all__ = ["TRAIT_HEADER", "number_rows", "overlap_words", "profile_rows", "verdict_in_words"]
@@ -107,7 +107,7 @@ def overlap_words(doubtful: float) -> str:
 
 
 def number_rows(
-    found: Found, drawn: DrawnGroups | None = None
+    found: WeighedNumbers, drawn: DrawnGroups | None = None
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return header and rows of a table: numbers of groups, how probable they are, and what they are made of.
 
@@ -125,7 +125,9 @@ def number_rows(
     return ("groups", "probability", *(f"evidence, {kind}" for kind in kinds)), rows
 
 
-def _drawn_rows(found: Found, drawn: DrawnGroups) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def _drawn_rows(
+    found: WeighedNumbers, drawn: DrawnGroups
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the numbers up to the largest that was drawn, with their usual components."""
     rows: list[tuple[str, ...]] = []
     for n, p in zip(found.numbers, found.probabilities.tolist(), strict=True):

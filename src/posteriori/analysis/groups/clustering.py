@@ -11,7 +11,6 @@ from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.counted.counted_finding import CountedFinding
 from posteriori.analysis.counted.drawn_intervals import with_drawn_intervals
-from posteriori.analysis.counted.number_weights import Found
 from posteriori.analysis.counted.profiles import IN_DOUBT, ClusterProfile, make_profiles
 from posteriori.analysis.fitting.coded_rows import CodedRows, read_rows
 from posteriori.analysis.groups.cluster_page import make_cluster_page
@@ -30,6 +29,7 @@ from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.tasks.contract import Table
 from posteriori.analysis.tasks.sections import CodeAgain, Grid, Page, Printed, Words
+from posteriori.inference.weighing.number_weights import WeighedNumbers
 from posteriori.mixture.groups.drawn_groups import DrawnGroups
 from posteriori.numerics.types import Array, IntArray
 
@@ -60,7 +60,7 @@ class Clustering(CountedFinding):
         All columns of the table.
     rows : CodedRows
         What the mixtures were fitted to.
-    found : Found
+    found : WeighedNumbers
         How probable each number of groups is, and the mixtures that were fitted.
     probabilities : (N, G)
         p(cluster | row); the first cluster is the largest.
@@ -81,7 +81,7 @@ class Clustering(CountedFinding):
 
     columns: tuple[Column, ...]
     rows: CodedRows
-    found: Found
+    found: WeighedNumbers
     probabilities: Array
     profiles: tuple[ClusterProfile, ...]
     notes: tuple[str, ...]

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.counted.number_weights import (
-    Found,
-    Kind,
+from posteriori.analysis.table.wording import counted
+from posteriori.inference.mixtures.partitions.partition_matching import MatchedPartitions
+from posteriori.inference.weighing.number_weights import (
+    NumberSearch,
+    WeighedNumbers,
     heard_interrupts,
     try_numbers,
     weigh_numbers,
 )
-from posteriori.analysis.table.wording import counted
-from posteriori.inference.mixtures.partitions.partition_matching import MatchedPartitions
 from posteriori.mixture.groups.drawn_groups import DrawnGroups, can_be_drawn, draw_groups
 from posteriori.mixture.groups.joined_components import group_components
 from posteriori.mixture.latent_classes import LatentClasses
@@ -83,7 +83,7 @@ class Grouping(NamedTuple):
 
     Attributes
     ----------
-    found : Found
+    found : WeighedNumbers
         How probable each number of groups is, and the mixture.
     groups : tuple of int
         The group of each component of the mixture.
@@ -93,7 +93,7 @@ class Grouping(NamedTuple):
         Those with the number of groups that is told; their names are the codes in ``groups``.
     """
 
-    found: Found
+    found: WeighedNumbers
     groups: tuple[int, ...]
     drawn: DrawnGroups | None = None
     matched: MatchedPartitions | None = None
@@ -182,7 +182,7 @@ def _told(drawn: DrawnGroups, x: Array, most: int, asked: bool) -> Grouping:
         if held == number:
             break
     tried = Tried(drawn.rows.kind, len(groups), float(mixture.log_evidence_), mixture)
-    found = Found((tried,), numbers, chances, tried, ())
+    found = WeighedNumbers((tried,), numbers, chances, tried, ())
     return Grouping(found, tuple(groups.tolist()), drawn, matched)
 
 
@@ -221,15 +221,15 @@ def search_numbers(
     numbers: Sequence[int],
     seed: int = 0,
     on_tried: Callable[[Tried], None] | None = None,
-) -> Found:
+) -> WeighedNumbers:
     """Fit mixtures with each number of components, and say how probable each number is.
 
     Arguments are those of :func:`find_groups`, errors those of :func:`try_numbers`; where all kinds are
     "normal", columns may also depend on one another.
     """
 
-    def climbed(kind: str) -> Kind:
-        return Kind(
+    def climbed(kind: str) -> NumberSearch:
+        return NumberSearch(
             kind,
             f"no {kind} was fitted",
             lambda number: _fit(_mixture(kind, kinds, number, x.size, seed), kind, x),
@@ -274,7 +274,7 @@ def _fit(mixture: Any, kind: str, x: Array) -> Tried:
     return Tried(kind, fitted.n_components, float(fitted.log_evidence_), fitted)
 
 
-def _join_tried(found: Found, x: Array, kinds: Sequence[str], most: int) -> Grouping:
+def _join_tried(found: WeighedNumbers, x: Array, kinds: Sequence[str], most: int) -> Grouping:
     """Weigh numbers of groups by the evidence of the mixtures whose components form them."""
     each = softmax(np.array([one.log_evidence for one in found.tried]))
     chances = np.zeros(most)

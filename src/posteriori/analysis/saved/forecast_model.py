@@ -19,9 +19,13 @@ from posteriori.analysis.saved.column_reader import (
 )
 from posteriori.analysis.table.columns import Column, numbers_in
 from posteriori.analysis.table.dated_column import DatedTable, levels_of, read_moments
-from posteriori.analysis.table.later_steps import count_holidays, interval_columns
 from posteriori.analysis.table.reading import to_pandas
-from posteriori.analysis.table.series_calendar import name_steps, time_words
+from posteriori.analysis.table.series_calendar import (
+    count_holidays,
+    interval_columns,
+    name_steps,
+    time_words,
+)
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_clock import SeriesClock

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.analysis.counted.counted_finding import CountWords
-from posteriori.analysis.counted.number_weights import Found
 from posteriori.analysis.counted.profiles import (
     Trait,
     make_profiles,
@@ -32,6 +31,7 @@ from posteriori.inference.state_chains.state_runs import (
     find_surprises,
     predictive_log_prob,
 )
+from posteriori.inference.weighing.number_weights import WeighedNumbers
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -159,13 +159,13 @@ def surprises_of(rows: SegmentRows, model: SegmentModel, seed: int) -> list[Surp
 
 
 def verdict_of_states(
-    found: Found, regimes: Sequence[Regime], rows: int, series: int, *, asked: bool
+    found: WeighedNumbers, regimes: Sequence[Regime], rows: int, series: int, *, asked: bool
 ) -> str:
     """Return the verdict.
 
     Parameters
     ----------
-    found : Found
+    found : WeighedNumbers
     regimes : sequence of Regime
     rows, series : int
         Of the table.
@@ -224,7 +224,7 @@ def successor_words(regime: Regime, most: int) -> str:
     return ", ".join(some)
 
 
-def _disagreement(found: Found, asked: bool) -> str:
+def _disagreement(found: WeighedNumbers, asked: bool) -> str:
     """Say so where another number predicts the end of the series better, by far."""
     scored = [one for one in found.tried if not np.isnan(one.held_out)]
     if asked or found.best not in scored:
@@ -239,7 +239,7 @@ def _disagreement(found: Found, asked: bool) -> str:
     )
 
 
-def state_rows(found: Found) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def state_rows(found: WeighedNumbers) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return header and rows of a table: numbers of states, how probable, and the better chain of each."""
     rows = []
     for n, p in zip(found.numbers, found.probabilities.tolist(), strict=True):
@@ -248,7 +248,7 @@ def state_rows(found: Found) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     return ("states", "probability", "evidence", "last fifth", "columns"), rows
 
 
-def chain_rows(found: Found) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def chain_rows(found: WeighedNumbers) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return header and rows of a table: every chain that was tried."""
     rows = [(str(one.number), *_chain_cells(one)) for one in found.tried]
     return ("states", "evidence", "last fifth", "columns"), rows

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.counted.counted_finding import CountedFinding
-from posteriori.analysis.counted.number_weights import Found
 from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.saved.segment_model import SegmentModel
 from posteriori.analysis.segments.regimes import (
@@ -29,6 +28,7 @@ from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.tasks.contract import Table
 from posteriori.analysis.tasks.sections import CodeAgain, Grid, Page, Printed
+from posteriori.inference.weighing.number_weights import WeighedNumbers
 from posteriori.numerics.types import Array
 
 __all__ = ["Segmentation", "segment"]
@@ -54,7 +54,7 @@ class Segmentation(CountedFinding):
     ----------
     rows : SegmentRows
         What the chains were fitted to.
-    found : Found
+    found : WeighedNumbers
         All chains that were tried.
     probabilities : (N, K)
         p(state | series) of the rows of the table; NaN for rows that are left out.
@@ -70,7 +70,7 @@ class Segmentation(CountedFinding):
     """
 
     rows: SegmentRows
-    found: Found
+    found: WeighedNumbers
     probabilities: Array
     regimes: tuple[Regime, ...]
     notes: tuple[str, ...]
@@ -203,7 +203,7 @@ def segment(
     )
 
 
-def _model_of(found: Found, rows: SegmentRows, seed: int) -> tuple[SegmentModel, Array]:
+def _model_of(found: WeighedNumbers, rows: SegmentRows, seed: int) -> tuple[SegmentModel, Array]:
     """Return the best chain as a model of tables, lowest mean first, and what it tells of these steps."""
     best = found.best
     facts = {

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.counted.number_weights import (
-    Found,
-    Kind,
+from posteriori.analysis.segments.segment_rows import SegmentRows
+from posteriori.analysis.table.wording import counted
+from posteriori.inference.weighing.number_weights import (
+    NumberSearch,
+    WeighedNumbers,
     try_numbers,
     weigh_numbers,
 )
-from posteriori.analysis.segments.segment_rows import SegmentRows
-from posteriori.analysis.table.wording import counted
 from posteriori.numerics.logspace import softmax
 from posteriori.numerics.types import Array, IntArray
 from posteriori.selection.candidates import Candidate, candidates_for
@@ -116,7 +116,7 @@ def search_states(
     numbers: Sequence[int],
     seed: int = 0,
     on_tried: Callable[[TriedStates], None] | None = None,
-) -> Found:
+) -> WeighedNumbers:
     """Fit chains with each number of states, and say how probable each number is.
 
     Errors are those of :func:`try_numbers`.
@@ -124,8 +124,8 @@ def search_states(
     several = ("several numbers",) if not rows.symbols and len(rows.used) > 1 else ()
     wanted = candidates_for("segments", targets=several, inputs=len(rows.used), rows=len(rows.x))
 
-    def climbed(candidate: Candidate) -> Kind:
-        return Kind(
+    def climbed(candidate: Candidate) -> NumberSearch:
+        return NumberSearch(
             candidate.name,
             f"{candidate.name} were not fitted",
             lambda number: _fit(rows, candidate, number, seed),
@@ -185,7 +185,7 @@ def _size(rows: SegmentRows, one: TriedStates) -> int:
     return len(rows.x) * one.number**2
 
 
-def _count_whole(found: Found) -> Found:
+def _count_whole(found: WeighedNumbers) -> WeighedNumbers:
     """Let a number count by chains that have rows in just so many states; all chains count where there is none."""
     whole = np.array([one.whole for one in found.tried])
     if not whole.any():

@@ -18,14 +18,14 @@ import numpy as np
 from posteriori.numerics.logspace import softmax
 from posteriori.numerics.types import Array
 
-__all__ = ["Found", "Kind", "heard_interrupts", "try_numbers", "weigh_numbers"]
+__all__ = ["WeighedNumbers", "NumberSearch", "heard_interrupts", "try_numbers", "weigh_numbers"]
 
 #: Nats below the best from which a number is as good as excluded, e⁻²⁰ is 2e-9, and how many of these in a
 #: row end the search.
 _HOPELESS, _IN_A_ROW = 20.0, 3
 
 
-class Found(NamedTuple):
+class WeighedNumbers(NamedTuple):
     """All models that were fitted, and what they say together.
 
     Attributes
@@ -49,8 +49,8 @@ class Found(NamedTuple):
     notes: tuple[str, ...]
 
 
-class Kind(NamedTuple):
-    """One kind of models.
+class NumberSearch(NamedTuple):
+    """How models of one kind are searched.
 
     Attributes
     ----------
@@ -71,7 +71,9 @@ class Kind(NamedTuple):
 
 
 def try_numbers(
-    kinds: Sequence[Kind], numbers: Sequence[int], on_tried: Callable[[Any], None] | None = None
+    kinds: Sequence[NumberSearch],
+    numbers: Sequence[int],
+    on_tried: Callable[[Any], None] | None = None,
 ) -> tuple[list[Any], list[str]]:
     """Fit each kind with rising numbers, until more are as good as excluded; return what was tried, and notes.
 
@@ -102,7 +104,7 @@ def try_numbers(
     return tried, notes
 
 
-def _climb(kind: Kind, numbers: Sequence[int], rival: float) -> Iterator[Any]:
+def _climb(kind: NumberSearch, numbers: Sequence[int], rival: float) -> Iterator[Any]:
     values: list[float] = []
     for number in numbers:
         one = kind.fit(number)
@@ -114,7 +116,7 @@ def _climb(kind: Kind, numbers: Sequence[int], rival: float) -> Iterator[Any]:
             return
 
 
-def weigh_numbers(tried: Sequence[Any], notes: Sequence[str]) -> Found:
+def weigh_numbers(tried: Sequence[Any], notes: Sequence[str]) -> WeighedNumbers:
     """Return p(number | X) ∝ Σ over kinds of p(X | number, kind), each by its highest evidence."""
     highest: dict[tuple[str, int], Any] = {}
     for one in sorted(tried, key=lambda one: one.log_evidence):
@@ -126,7 +128,7 @@ def weigh_numbers(tried: Sequence[Any], notes: Sequence[str]) -> Found:
     probabilities = np.bincount(place, weights=each, minlength=len(numbers))
     most = numbers[int(probabilities.argmax())]
     best = max((one for one in tried if one.number == most), key=lambda one: one.log_evidence)
-    return Found(tuple(tried), numbers, probabilities, best, tuple(notes))
+    return WeighedNumbers(tuple(tried), numbers, probabilities, best, tuple(notes))
 
 
 def _is_over(values: Sequence[float], left: int, rival: float) -> bool:

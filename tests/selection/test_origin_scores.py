@@ -10,18 +10,16 @@ from posteriori.analysis.forecasts.prepared_series import ForecastOptions, prepa
 from posteriori.analysis.table.dated_column import read_dated_table
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import candidates_for
-from posteriori.selection.origins.forecast_problem import (
+from posteriori.selection.origin_scores import (
     ForecastProblem,
-    choose_origins,
-    suited_series,
-)
-from posteriori.selection.origins.origin_scores import (
     OriginScores,
     average_scores,
+    choose_origins,
     crps_of_draws,
     measure_scores,
     naive_scale,
     score_from_origin,
+    suited_series,
 )
 from posteriori.sequence import StructuralSeries
 from tests.analysis.forecasts.dated_tables import monthly, yearly
