@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from posteriori.analysis.forecasts.prepared_series import ForecastOptions, prepare_series
 from posteriori.analysis.table.dated_column import read_dated_table
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import candidates_for
@@ -30,8 +29,7 @@ def problem_of(
 ) -> ForecastProblem:
     table = yearly(len(y)).assign(flow=y)
     dated = read_dated_table(table, "year", "flow")
-    rows = prepare_series(dated.series[0], dated, ForecastOptions()).problem.rows
-    return ForecastProblem(rows, (), horizon, tuple(origins), step)
+    return ForecastProblem(dated.series[0].rows, (), horizon, tuple(origins), step)
 
 
 def candidate(name: str) -> object:

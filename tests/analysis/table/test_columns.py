@@ -11,11 +11,11 @@ from posteriori.analysis.table.columns import (
     describe_columns,
     guess_column,
 )
-from posteriori.analysis.table.numbers_in_texts import read_numbers
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.values import (
     are_whole_days,
     dates_of,
+    read_numbers,
     read_truths,
     years_of,
 )

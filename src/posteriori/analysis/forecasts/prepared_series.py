@@ -38,15 +38,15 @@ __all__ = ["ForecastOptions", "Prepared", "check_mass", "prepare_series"]
 class ForecastOptions(NamedTuple):
     """What is asked of every series; as of :func:`posteriori.forecast`."""
 
-    horizon: int | None = None
-    period: Any = "auto"
-    future: Any = None
-    holidays: str | None = None
-    event: Any = None
-    models: Sequence[str] = ()
-    origins: int = 5
-    mass: tuple[float, ...] = (0.8, 0.95)
-    seed: int = 0
+    horizon: int | None
+    period: Any
+    future: Any
+    holidays: str | None
+    event: Any
+    models: Sequence[str]
+    origins: int
+    mass: tuple[float, ...]
+    seed: int
 
 
 class Prepared(NamedTuple):

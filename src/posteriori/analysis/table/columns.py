@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.table.dates_in_texts import read_dates
-from posteriori.analysis.table.numbers_in_texts import read_numbers
 from posteriori.analysis.table.values import (
     MISSING_WORDS,
     ReadTexts,
+    read_numbers,
     read_truths,
     years_of,
 )
