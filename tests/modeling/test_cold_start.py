@@ -23,7 +23,9 @@ def test_a_first_posterior_imports_no_heavy_package():
 
 PREDICTION = """
 import sys
-from posteriori import Beta, Binomial, Chain, Gamma, Model, Normal
+from posteriori import Bernoulli, Beta, Binomial, Categorical, Chain, Gamma, Input, Model, Normal
+from posteriori.kernels import RBF
+from posteriori.modeling import GaussianProcess, take
 m = Model()
 m.mu = Normal(0.0, variance=4.0)
 m.y = Normal(m.mu, variance=1.0).iid("n")
@@ -41,6 +43,15 @@ m = Model()
 m.p = Beta(1.0, 1.0)
 m.k = Binomial(10, m.p)
 m.infer(k=7).predict("k")
+m = Model()
+m.z = Categorical([0.4, 0.6]).iid("n")
+m.x = Bernoulli(take([0.2, 0.9], m.z))
+m.infer(x=[1, 0]).predict("x", n=3)
+m = Model()
+m.at = Input()
+m.f = GaussianProcess(RBF(), at=m.at)
+m.y = Normal(m.f, variance=0.1)
+m.infer(at=[[0.0], [1.0]], y=[1.0, 2.0]).predict("y", at=[[2.0]])
 print(*(name for name in sys.modules if name.startswith("posteriori.modeling.variational.")))
 """
 

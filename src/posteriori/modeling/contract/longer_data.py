@@ -8,7 +8,7 @@ first inference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,11 @@ import numpy as np
 from posteriori.distributions.batches import take_members
 from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import Bound
-from posteriori.modeling.contract.requests import Request, names_used
+from posteriori.modeling.contract.requests import Request, inputs_of, names_used
 from posteriori.modeling.contract.solved import Solved
 from posteriori.numerics.types import Array
 
-__all__ = ["predict_longer"]
+__all__ = ["bind_after_end", "predict_longer"]
 
 
 def predict_longer(solved: Solved, request: Request, names: Iterable[str], plate: str) -> Any:
@@ -38,23 +38,57 @@ def _lengthen(
     """Bind variables with more members on a plate, of which nothing is observed."""
     found = _with_ancestors(bound, names)
     variables = {n: v for n, v in bound.variables.items() if n in found}
-    used = set[str]().union(*(names_used(v) for v in variables.values()))
-    asked = set[str]().union(*(names_used(bound.variables[n]) for n in request.needed))
-    inputs = {k: item for k, item in bound.inputs.items() if k in used}
-    given: dict[str, Any] = {k: bound.given[k] for k in inputs if k in bound.given}
+    given = inputs_of(bound, found, {})
+    asked = inputs_of(bound, request.needed, request.inputs)
+    inputs = {k: bound.inputs[k] for k in given}
     for key in given:
         if plate in inputs[key].plates:
             axis = inputs[key].plates.index(plate)
-            new = request.inputs.get(key, given[key]) if key in asked else None
+            new = asked.get(key)
             given[key] = _continued(key, given[key], new, axis, steps)
     data = {**bound.evidence, **bound.observed}
     for name in found & data.keys():
         plates = bound.plates_of(name)
         more = plate in plates
         given[name] = _unseen(data[name], plates.index(plate), steps) if more else data[name]
-    axes = [axis for layout in bound.layouts.values() for axis in layout.plates]
-    sizes = {axis.name: axis.size + (steps if axis.name == plate else 0) for axis in axes}
+    sizes = bound.plate_sizes()
+    sizes[plate] += steps
     return Binder(variables, inputs, given, sizes).run()
+
+
+def bind_after_end(
+    bound: Bound,
+    request: Request,
+    plate: str,
+    held: int,
+    sizes: Mapping[str, int] = {},
+    known: Mapping[str, Any] = {},
+) -> Binder:
+    """Return what binds a request to the last members of a plate, of which inputs do not matter, and the next.
+
+    Parameters
+    ----------
+    bound : Bound
+    request : Request
+    plate : str
+    held : int
+        How many of the last members come ahead of those that follow.
+    sizes, known : mappings
+        Of further plates, and observations that stay.
+    """
+    steps = request.sizes[plate]
+    variables = {n: bound.variables[n] for n in request.needed}
+    given = inputs_of(bound, variables, request.inputs)
+    for key, values in given.items():
+        plates = bound.inputs[key].plates
+        if plate in plates:
+            axis, array = plates.index(plate), np.asarray(values)
+            _require_length(key, array, axis, steps)
+            ahead = np.take(array, [0] * held, axis=axis)
+            given[key] = np.concatenate([ahead, array], axis=axis)
+    plates_there = {**bound.plate_sizes(), **request.sizes, plate: steps + held, **sizes}
+    inputs = {k: bound.inputs[k] for k in given}
+    return Binder(variables, inputs, {**given, **known}, plates_there)
 
 
 def _with_ancestors(bound: Bound, names: Iterable[str]) -> set[str]:
@@ -78,9 +112,13 @@ def _continued(name: str, old: Any, new: Any, axis: int, steps: int) -> Array:
     future = np.repeat(np.take(past, [-1], axis=axis), steps, axis=axis)
     if new is not None:
         future = np.asarray(new)
-        if future.shape[axis] != steps:
-            raise ValueError(f"{name} must have {steps} further members, got shape {future.shape}")
+        _require_length(name, future, axis, steps)
     return np.concatenate([past, future], axis=axis)
+
+
+def _require_length(name: str, values: Array, axis: int, steps: int) -> None:
+    if values.shape[axis] != steps:
+        raise ValueError(f"{name} must have {steps} further members, got shape {values.shape}")
 
 
 def _unseen(values: Array, axis: int, steps: int) -> Array:

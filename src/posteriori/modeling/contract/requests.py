@@ -23,7 +23,7 @@ from posteriori.modeling.language.expressions import Expression, Input, Variable
 if TYPE_CHECKING:
     from posteriori.modeling.contract.solved import Solved
 
-__all__ = ["Anew", "Request", "accessed", "bind_anew", "names_used", "read_request"]
+__all__ = ["Anew", "Request", "accessed", "bind_anew", "inputs_of", "names_used", "read_request"]
 
 
 class Request(NamedTuple):
@@ -242,15 +242,20 @@ def _require_inputs(bound: Bound, request: Request, keywords: Mapping[str, Any])
 # -- binding ---------------------------------------------------------------------------------
 
 
+def inputs_of(bound: Bound, names: Iterable[str], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs that variables use, some with new values."""
+    used = set[str]().union(*(names_used(bound.variables[n]) for n in names))
+    inputs = {**bound.given, **new}
+    return {k: inputs[k] for k in bound.inputs if k in used and k in inputs}
+
+
 def bind_anew(solved: Solved, request: Request) -> Anew:
     """Bind a variable and what it depends on; observations of the data stay where they are."""
     bound = solved.bound
     variables = {n: bound.variables[n] for n in request.needed}
-    used = set[str]().union(*(names_used(v) for v in variables.values()))
-    declared = {k: item for k, item in bound.inputs.items() if k in used}
-    inputs = {**bound.given, **request.inputs}
-    given = {k: inputs[k] for k in declared if k in inputs}
+    given = inputs_of(bound, variables, request.inputs)
     known = {k: v for k, v in request.values.items() if k in variables}
+    declared = {k: bound.inputs[k] for k in given}
     binder = Binder(variables, declared, given | known, bound.plate_sizes() | dict(request.sizes))
     factors = {}
     for name, variable in variables.items():

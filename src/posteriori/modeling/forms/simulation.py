@@ -88,8 +88,8 @@ def simulate_leaves(
         return {}
     inputs = {k: v for k, v in bound.given.items() if k in bound.inputs}
     layouts = bound.layouts
-    sizes = {axis.name: axis.size for layout in layouts.values() for axis in layout.plates}
-    binder = Binder(bound.variables, bound.inputs, inputs, {**sizes, _DRAWS: size})
+    sizes = {**bound.plate_sizes(), _DRAWS: size}
+    binder = Binder(bound.variables, bound.inputs, inputs, sizes)
     found = {}
     for name, variable in bound.variables.items():
         at = int(isinstance(variable.length, str))  # the first axis of such a chain is its time

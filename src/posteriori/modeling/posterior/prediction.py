@@ -15,7 +15,7 @@ import numpy as np
 from posteriori.distributions.batches import join_members
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
-from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor, Layout
+from posteriori.modeling.binding.bound import GAUSSIAN, BoundFactor
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.labelled import Switch, shape_of
 from posteriori.modeling.contract.engine import Result
@@ -33,6 +33,7 @@ from posteriori.modeling.exact.scaled.scaled_factors import (
     MATRICES,
     SPREADS,
     at_unit_precision,
+    entries_apart,
     places_of_spread,
 )
 from posteriori.modeling.exact.scaled.student import student
@@ -307,19 +308,8 @@ def _predict_student(
             f"{factor.name} has no closed-form predictive here: "
             f"{', '.join(sorted(others))} lie on a chain"
         )
-    apart = _entries_apart(layouts, new) if type(belief) in MATRICES else layouts
+    apart = entries_apart(layouts, new) if type(belief) in MATRICES else layouts
     factors = {**anew.factors, **{parent.name: [parent] for parent in parents}}
     at_one = anew._replace(factors=factors, layouts=apart)
     normal = _predict_normal(at_one, unit, parents, told) if told or new else member(unit)
     return student(normal, belief, places_of_spread(factor, spread, layouts[spread]))
-
-
-def _entries_apart(
-    layouts: Mapping[str, Layout], factors: Sequence[BoundFactor]
-) -> dict[str, Layout]:
-    """Return layouts in which the entries of vectors are variables of their own."""
-    apart = {}
-    for factor in factors:
-        plates, ints, events = layouts[factor.name]
-        apart[factor.name] = Layout(plates, ints + events, ())
-    return {**layouts, **apart}

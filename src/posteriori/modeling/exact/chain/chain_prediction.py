@@ -11,11 +11,11 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.chains.chain_forecast import predict_chain, predict_chains
 from posteriori.inference.chains.linear_gaussian_chain import ChainPosterior
-from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis
 from posteriori.modeling.contract.engine import Result
-from posteriori.modeling.contract.requests import Request, names_used
+from posteriori.modeling.contract.longer_data import bind_after_end
+from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.chain.chain_matrices import StepMatrices
 from posteriori.modeling.forms.fixing import fix_at_points
@@ -153,16 +153,6 @@ def _distribution(
 
 def bind_future(bound: Bound, request: Request, plate: str, held: int) -> Bound:
     """Bind what is asked for to the last members, of which inputs do not matter, and the next."""
-    used = set[str]().union(*(names_used(bound.variables[n]) for n in request.needed))
-    inputs = {
-        k: v
-        for k, v in {**bound.given, **request.inputs}.items()
-        if k in used & bound.inputs.keys()
-    }
-    for key, values in inputs.items():
-        plates = bound.inputs[key].plates
-        if plate in plates:
-            inputs[key] = _with_last(key, values, plates.index(plate), request.sizes[plate], held)
     observed = [n for n in request.needed if n in bound.observed and n != request.name]
     for key in observed:
         if plate in (axis.name for axis in bound.layouts[key].plates):
@@ -171,19 +161,7 @@ def bind_future(bound: Bound, request: Request, plate: str, held: int) -> Bound:
                 f"{plate!r} only; make {key} an Input to give its further values"
             )
     known = {n: bound.given[n] for n in observed}
-    layouts = bound.layouts.values()
-    sizes = {axis.name: axis.size for layout in layouts for axis in layout.plates}
-    sizes |= {**request.sizes, plate: request.sizes[plate] + held}
-    variables = {n: bound.variables[n] for n in request.needed}
-    return Binder(variables, bound.inputs, inputs | known, sizes).run()
-
-
-def _with_last(name: str, values: Any, axis: int, steps: int, held: int) -> Array:
-    """Put entries for the last members, which are not looked at, ahead of those that follow."""
-    array = np.asarray(values)
-    if array.shape[axis] != steps:
-        raise ValueError(f"{name} must have {steps} further members, got shape {array.shape}")
-    return np.concatenate([np.take(array, [0] * held, axis=axis), array], axis=axis)
+    return bind_after_end(bound, request, plate, held, known=known).run()
 
 
 def run_on(

@@ -103,7 +103,9 @@ class CommonPrecisionBlock(Block):
         self.family = self.prior_factor.family
         self.unit = [at_unit(f, spread, self.family) for f in self.factors]
         self.is_matrix = self.family in MATRICES
-        normals = entries_apart(self.bound, self.factors) if self.is_matrix else self.bound
+        layouts = self.bound.layouts
+        apart = entries_apart(layouts, self.factors) if self.is_matrix else layouts
+        normals = self.bound._replace(layouts=apart)
         self.gaussian = _normal_block(normals, [n for n in names if n != spread], self.unit)
 
     @property

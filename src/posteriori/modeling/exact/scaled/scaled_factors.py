@@ -9,7 +9,7 @@ Observed log-normal variables are normal in their logarithms, with density :math
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -134,13 +134,15 @@ def at_unit(factor: BoundFactor, name: str, family: Any, tau: float = 1.0) -> Bo
     return factor._replace(family=Normal, parameters=apart, rows=rows, events=())
 
 
-def entries_apart(bound: Bound, factors: Sequence[BoundFactor]) -> Bound:
+def entries_apart(
+    layouts: Mapping[str, Layout], factors: Iterable[BoundFactor]
+) -> dict[str, Layout]:
     """Return the layouts in which the entries of the vectors are variables of their own."""
-    layouts = dict(bound.layouts)
+    apart = {}
     for factor in factors:
         plates, ints, events = layouts[factor.name]
-        layouts[factor.name] = Layout(plates, ints + events, ())
-    return bound._replace(layouts=layouts)
+        apart[factor.name] = Layout(plates, ints + events, ())
+    return {**layouts, **apart}
 
 
 def take_logarithms(

@@ -16,8 +16,9 @@ from posteriori.distributions.composites.averages import average_last, with_last
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import encode_labels
 from posteriori.modeling.binding.binder import Binder
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.labelled import Table
+from posteriori.modeling.contract.longer_data import bind_after_end
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.forms.simulation import (
@@ -47,7 +48,10 @@ def forecast(solved: Solved, request: Request, plate: str) -> Any:
     bound = solved.bound
     rng = np.random.default_rng(0)
     draws = solved.sample(_SIZE, rng)
-    binder = _bind(bound, request, plate)
+    held = max(
+        bound.variables[n].order for n in request.needed if bound.variables[n].length == plate
+    )
+    binder = bind_after_end(bound, request, plate, held, {DRAWS: _SIZE})
     for name, variable in binder.variables.items():
         layout = bound.layouts[name]
         known = bound.observed.get(name)
@@ -70,25 +74,6 @@ def forecast(solved: Solved, request: Request, plate: str) -> Any:
                 f"{request.name} cannot be predicted after the end of {plate}: {name} is new, too"
             )
     raise AssertionError(f"{request.name} does not lie on {plate}")
-
-
-def _bind(bound: Bound, request: Request, plate: str) -> Binder:
-    """Bind with the new inputs, whose first row stands in for that of the old end."""
-    variables = {n: bound.variables[n] for n in request.needed}
-    held = max(v.order for v in variables.values() if v.length == plate)
-    inputs = {k: v for k, v in {**bound.given, **request.inputs}.items() if k in bound.inputs}
-    used = {k: item for k, item in bound.inputs.items() if k in inputs}
-    for key, item in list(used.items()):
-        if plate not in item.plates:
-            continue
-        if key not in request.inputs:
-            del used[key], inputs[key]
-            continue
-        at = item.plates.index(plate)
-        values = np.asarray(inputs[key], dtype=np.float64)
-        inputs[key] = np.concatenate([np.take(values, [0] * held, axis=at), values], axis=at)
-    sizes = {**bound.plate_sizes(), plate: request.sizes[plate] + held, DRAWS: _SIZE}
-    return Binder(variables, used, inputs, sizes)
 
 
 def _last(draws: Any, variable: Variable) -> Array:
