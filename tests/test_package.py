@@ -172,6 +172,19 @@ def test_random_numbers_are_asked_for_in_one_way():
     assert not wrong
 
 
+def test_no_public_name_is_that_of_a_file_beside_the_stub() -> None:
+    """Else the file, once it is imported for another name, stands in its place."""
+    for stub in sorted(ROOT.rglob("*/__init__.pyi")):
+        files = {file.stem for file in stub.parent.glob("*.py")}
+        names = {
+            alias.asname
+            for node in ast.parse(stub.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        assert not files & names, stub
+
+
 #: Words that no parameter is called by, and the one word that stands for them in all rooms.
 SAID_OTHERWISE = {
     "algorithm": "method",

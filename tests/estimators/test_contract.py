@@ -593,25 +593,12 @@ def functions_that_take(name, path):
 SOURCES = sorted(ROOT.rglob("*.py"))
 
 
-#: Functions that take an order of rows as scikit-learn's splitters do, and questions to estimators that
-#: are answered without what was fitted, as if a new one were made.
-ORDERS_ROWS = {"estimate_evidence", "impute", "prequential_evidence", "sample_partitions"}
-
-#: Draws of densities are asked for as in scikit-learn.
-DRAWS_AS_ELSEWHERE = {
-    "density/kernel_density.py",
-    "density/step_density.py",
-    "density/student_density.py",
-}
-
-
 def test_random_state_is_a_parameter_of_constructors_and_rng_of_all_else():
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
         for path in SOURCES
-        if str(path.relative_to(ROOT)) not in DRAWS_AS_ELSEWHERE
         for node in functions_that_take("random_state", path)
-        if node.name not in {"__init__", "sample_functions", *ORDERS_ROWS}
+        if node.name != "__init__"
     ]
     wrong += [
         f"{one.__name__} takes rng"
