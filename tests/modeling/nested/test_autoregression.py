@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 
 from posteriori import Autoregression, Chain, Gamma, Input, Model, MvNormal, Normal
 from posteriori.distributions import HalfNormal, Uniform
+from posteriori.inference.quadrature import lattices
 
 PHI, SIGMA, FIRST = np.array([0.9, -0.4]), 0.5, 2.0
 
@@ -362,3 +363,24 @@ def test_a_series_too_short_to_continue():
     m.y = Autoregression(Normal(0, scale=1.0), [0.5, 0.1, 0.1], scale=1.0, length="t")
     with pytest.raises(TypeError, match="has 2 members, but its next depends on 3"):
         m.infer(y=[0.1, 0.2]).predict("y", t=2)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_stated_error_is_honest_beside_the_end_of_the_coefficient(seed, monkeypatch):
+    """A hidden series whose coefficient may be anything below 1 and is nearly that, by steps half as long."""
+    rng = np.random.default_rng([seed, 97, 5])
+    x = np.zeros(60)
+    for t in range(1, 60):
+        x[t] = 0.97 * x[t - 1] + rng.normal()
+    y = x + rng.normal(size=60)
+    m = Model()
+    m.a = Uniform(-1.0, 1.0)
+    m.moves, m.noise = Gamma(2.0, rate=2.0), Gamma(2.0, rate=2.0)
+    m.x = Chain(Normal(0, variance=1), lambda x: Normal(m.a * x, precision=m.moves), length="t")
+    m.y = Normal(m.x, precision=m.noise)
+    found = m.infer(y=y).log_evidence
+    monkeypatch.setattr(lattices, "_STEP", {3: 0.4})
+    monkeypatch.setattr(lattices, "_DEPTH", {3: 16.0})
+    finer = m.infer(y=y).log_evidence
+    assert abs(float(found) - float(finer)) <= found.error
+    assert found.error < 2e-3

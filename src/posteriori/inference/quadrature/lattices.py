@@ -14,7 +14,7 @@ start to the top there may be another one: it is climbed, and cells are found ou
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -75,6 +75,8 @@ class Lattice:
     cells : (K, D) of int
     logs : (K,)
         ln p at the points.
+    between : float
+        What the points miss of the density between them, as seen on lines through the highest one.
     """
 
     origin: Array
@@ -82,6 +84,7 @@ class Lattice:
     step: float
     cells: Array
     logs: Array
+    between: float = 0.0
 
     @cached_property
     def places(self) -> Array:
@@ -115,13 +118,14 @@ class Lattice:
 
         Sums over cells of even and of odd k₁ + … + k_D differ by more than either from the whole;
         sums over even and odd cells of one axis have twice its step, and for a normal density an
-        error ε whose fourth power is that of the whole. Its square stands for rougher ones. Beyond
-        the outermost cells lies about as much as in them.
+        error ε whose fourth power is that of the whole. Its square stands for rougher ones. Where the
+        density falls steeply to one side, as by the end of a range, both may agree by chance: what lines
+        of finer steps tell counts too. Beyond the outermost cells lies about as much as in them.
         """
         along = sum(self._difference(self.cells[:, [i]]) ** 2 for i in range(self.cells.shape[1]))
         depth = _DEPTH[self.cells.shape[1]]
         outermost = float(self.weights[self.logs < self.logs.max() - depth].sum())
-        return max(self._difference(self.cells), along / 8.0) + outermost
+        return max(self._difference(self.cells), along / 8.0) + self.between + outermost
 
     def _difference(self, counted: Array) -> float:
         odd = float(self.weights[counted.sum(axis=1) % 2 == 1].sum())
@@ -201,6 +205,7 @@ def _around(
     others = seeds[heights > heights.max() - _DEPTH[size]]
     step = _STEP[size]
     lattice, reach = _coarse(log_density, tops, step, others, scales, most)
+    lattice = _with_lines(log_density, lattice)
     while lattice.error > _AGREED and len(lattice.cells) * 2**size <= most:
         known = {tuple(2 * c): v for c, v in zip(lattice.cells, lattice.logs, strict=True)}
         step = 0.5 * step
@@ -210,7 +215,43 @@ def _around(
             )
         except TooWideError:  # the coarser one says how far off it is
             break
+        lattice = _with_lines(log_density, lattice)
     return lattice
+
+
+def _with_lines(log_density: LogDensity, lattice: Lattice) -> Lattice:
+    r"""Return a lattice with what it misses between its points: of one coordinate nothing is known.
+
+    Sums of step h miss the waves of length h, 2 |∫ p(u) exp(2πi u/h) du|: their size along a line through
+    the highest point, whatever their phase, takes a quarter of the step.
+    """
+    if lattice.cells.shape[1] == 1:
+        return lattice
+    highest = lattice.cells[int(np.argmax(lattice.logs))]
+    lines = [_line(lattice.cells, highest, axis) for axis in range(len(highest))]
+    away = _places(lattice.step * np.concatenate(lines)) @ lattice.root.T
+    logs = np.split(log_density(lattice.origin + away), np.cumsum([len(x) for x in lines])[:-1])
+    missed = [
+        _wave(line[:, axis], values, lattice.step)
+        for axis, (line, values) in enumerate(zip(lines, logs, strict=True))
+    ]
+    return replace(lattice, between=float(np.sum(missed)))
+
+
+def _line(cells: Array, through: Array, axis: int) -> Array:
+    """Return the line of cells along an axis through one of them, by quarters of a step."""
+    same = np.all(np.delete(cells == through, axis, axis=1), axis=1)
+    ends = cells[same, axis].min(), cells[same, axis].max()
+    at = np.arange(4 * ends[0], 4 * ends[1] + 1) / 4.0
+    line = np.tile(through.astype(np.float64), (len(at), 1))
+    line[:, axis] = at
+    return line
+
+
+def _wave(at: Array, logs: Array, step: float) -> float:
+    """Return twice the share of the wave as long as a step in a density on a line."""
+    mass = np.exp(logs - logs.max()) * np.cosh(step * at / BEND)
+    return 2.0 * float(np.abs(mass @ np.exp(2j * np.pi * at)) / mass.sum())
 
 
 def _coarse(
