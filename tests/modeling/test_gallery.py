@@ -327,8 +327,8 @@ def run_page(name: str) -> Names:
     return names
 
 
-#: Pages that infer for seconds; what is theirs alone is small elsewhere: chains beside one another in
-#: variational/nodes and exact/test_discrete.py, autoregressions with gaps in variational/ascent.
+#: Pages that infer for seconds. Small models like theirs are tested elsewhere: autoregressions with gaps
+#: are among variational/models_of_chains.py, chains beside one another among discrete_cases.py.
 LONG = {"ar_order", "factorial_hmm"}
 
 
