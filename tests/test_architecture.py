@@ -17,6 +17,8 @@ from typing import NamedTuple
 import networkx as nx
 import pytest
 
+from posteriori.analysis.tasks.listed import TASKS
+
 SRC = Path(__file__).parents[1] / "src"
 PACKAGE = SRC / "posteriori"
 ROOMS = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
@@ -178,3 +180,12 @@ def test_a_folder_is_small_and_says_what_it_is(folder):
     assert len(modules) <= MOST_FILES, "a folder of so many files wants to be two"
     tree = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
     assert ast.get_docstring(tree)
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_a_task_with_a_folder_of_its_own_is_five_files(task):
+    """Problem, candidates with their scores, conclusions, pages with figures, and the function."""
+    folder = FILES[task.function.partition(":")[0]].parent
+    files = [path for path in folder.glob("*.py") if path.stem != "__init__"]
+    assert len(files) <= 5
+    assert all(len(path.read_text(encoding="utf-8").splitlines()) < 400 for path in files)

@@ -206,7 +206,8 @@ def test_states_without_rows_lead_to_the_chain_of_the_others():
     there = wide.model_.densities.log_prob(rows.x[:5])
     np.testing.assert_array_equal(fewer.densities.log_prob(rows.x[:5]), there[:, used])
     again = state_search._fit(rows, _independent(), len(used), 0, fewer)
-    assert state_search._states_with_rows(rows, again.model) is None
+    assert again.whole
+    assert state_search._without_empty(rows, _independent(), again, range(1, 9), 0) is None
 
 
 def test_runs_are_those_of_rows():

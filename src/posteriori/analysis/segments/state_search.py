@@ -206,10 +206,9 @@ def _without_empty(
     rows: SegmentRows, candidate: Candidate, one: TriedStates, numbers: Sequence[int], seed: int
 ) -> TriedStates | None:
     """Return the chain of the states that have rows, where some have none."""
-    start = _states_with_rows(rows, one.model)
-    if start is None or one.told < 2 or one.told not in numbers:
+    if one.whole or one.told < 2 or one.told not in numbers:
         return None
-    return _fit(rows, candidate, one.told, seed, start)
+    return _fit(rows, candidate, one.told, seed, _states_with_rows(rows, one.model))
 
 
 def _told_states(rows: SegmentRows, model: Any) -> IntArray:
@@ -219,12 +218,9 @@ def _told_states(rows: SegmentRows, model: Any) -> IntArray:
     return np.unique(shares[rows.arrangement.rows >= 0].argmax(axis=1))
 
 
-def _states_with_rows(rows: SegmentRows, model: Any) -> HiddenMarkovChain | None:
-    """Return the chain of the states that have rows, where some have none: a start that clusters may miss."""
-    used = _told_states(rows, model)
-    if len(used) == model.n_states:
-        return None
-    chain = model.model_
+def _states_with_rows(rows: SegmentRows, model: Any) -> HiddenMarkovChain:
+    """Return the chain of the states that have rows: a start that clusters may miss."""
+    used, chain = _told_states(rows, model), model.model_
     initial, transition = chain.initial[used], chain.transition[np.ix_(used, used)]
     return HiddenMarkovChain(
         initial / initial.sum(),
