@@ -278,9 +278,10 @@ def _covariance(
         wide = (*rows, *twins, column)
         parts = [_contract(p, [root.table], wide) for p, root in linear if root.column is column]
         total = total + _square(add_tables(parts, wide), len(twins))
-    for (s, own), (t, other) in itertools.product(zip(products, roots, strict=True), repeat=2):
-        if own is not None and other is not None:
-            continue
+    rest = [p for p, root in zip(products, roots, strict=True) if root is None and p.accesses]
+    done = [p for p, _ in linear]
+    pairs = (itertools.product(a, b) for a, b in ((rest, rest), (rest, done), (done, rest)))
+    for s, t in itertools.chain.from_iterable(pairs):
         (both,) = multiply_products([s], [t], rows, twins)
         for choice in itertools.islice(_choices(both, owners), 1, None):
             total = total + spread(_contract(both, choice, labels), labels)
