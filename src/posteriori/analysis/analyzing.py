@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import overload
+from functools import partial
+from typing import TypedDict, Unpack, overload
 
-from posteriori.analysis.densities.describing import TableDensity, describe_density
+from posteriori.analysis.densities.describing import TableDensity, conclude_density
+from posteriori.analysis.densities.joint_problem import (
+    fit_joint,
+    joint_candidates,
+    make_joint_problem,
+)
 from posteriori.analysis.fitting.running import Outcome, run_in_stages
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.analysis.table.reading import to_pandas
@@ -21,56 +27,29 @@ from posteriori.analysis.tasks.contract import Table
 __all__ = ["compare"]
 
 
+class _Options(TypedDict, total=False):
+    """All other arguments."""
+
+    task: str
+    models: Sequence[str] | None
+    drop: Iterable[str]
+    folds: int
+    jobs: int | None
+    time_limit: float | None
+    seed: int
+    loss: str
+    thorough: bool
+    day_first: bool | None
+    on_outcome: Callable[[Outcome, int, float], None] | None
+
+
+@overload
+def compare(table: Table, target: str, **options: Unpack[_Options]) -> Analysis: ...
+@overload
+def compare(table: Table, target: None = None, **options: Unpack[_Options]) -> TableDensity: ...
 @overload
 def compare(
-    table: Table,
-    target: str,
-    *,
-    task: str = ...,
-    models: Sequence[str] | None = ...,
-    drop: Iterable[str] = ...,
-    folds: int = ...,
-    jobs: int | None = ...,
-    time_limit: float | None = ...,
-    seed: int = ...,
-    loss: str = ...,
-    thorough: bool = ...,
-    day_first: bool | None = ...,
-    on_outcome: Callable[[Outcome, int, float], None] | None = ...,
-) -> Analysis: ...
-@overload
-def compare(
-    table: Table,
-    target: None = None,
-    *,
-    task: str = ...,
-    models: Sequence[str] | None = ...,
-    drop: Iterable[str] = ...,
-    folds: int = ...,
-    jobs: int | None = ...,
-    time_limit: float | None = ...,
-    seed: int = ...,
-    loss: str = ...,
-    thorough: bool = ...,
-    day_first: bool | None = ...,
-    on_outcome: Callable[[Outcome, int, float], None] | None = ...,
-) -> TableDensity: ...
-@overload
-def compare(
-    table: Table,
-    target: str | None,
-    *,
-    task: str = ...,
-    models: Sequence[str] | None = ...,
-    drop: Iterable[str] = ...,
-    folds: int = ...,
-    jobs: int | None = ...,
-    time_limit: float | None = ...,
-    seed: int = ...,
-    loss: str = ...,
-    thorough: bool = ...,
-    day_first: bool | None = ...,
-    on_outcome: Callable[[Outcome, int, float], None] | None = ...,
+    table: Table, target: str | None, **options: Unpack[_Options]
 ) -> Analysis | TableDensity: ...
 def compare(
     table: Table,
@@ -152,34 +131,25 @@ def compare(
     0.5
     """
     frame = to_pandas(table)
-    if target is None:
-        _require_joint(task, loss)
-        return describe_density(
-            frame,
-            models=models,
-            drop=drop,
-            folds=folds,
-            jobs=jobs,
-            time_limit=time_limit,
-            seed=seed,
-            day_first=day_first,
-            thorough=thorough,
-            on_outcome=on_outcome,
-        )
-    goal = read_target(frame, target, task)
-    columns = describe_columns(frame, drop, goal.column.name, day_first)
-    problem = make_problem(frame, goal, columns, folds, seed, loss)
-    candidates = suited_candidates(goal, problem, models, thorough=thorough)
-    reached = run_in_stages(
-        problem,
-        candidates,
-        seed,
+    run = partial(
+        run_in_stages,
+        seed=seed,
         whole=thorough,
-        fit=fit_target,
         jobs=jobs,
         time_limit=time_limit,
         on_outcome=on_outcome,
     )
+    if target is None:
+        _require_joint(task, loss)
+        columns = describe_columns(frame, drop, day_first=day_first)
+        joint, converted, columns = make_joint_problem(frame, columns, folds, seed)
+        reached = run(joint, joint_candidates(joint, models), fit=fit_joint)
+        return conclude_density(columns, converted, reached, seed)
+    goal = read_target(frame, target, task)
+    columns = describe_columns(frame, drop, goal.column.name, day_first)
+    problem = make_problem(frame, goal, columns, folds, seed, loss)
+    candidates = suited_candidates(goal, problem, models, thorough=thorough)
+    reached = run(problem, candidates, fit=fit_target)
     return conclude(goal, columns, reached, seed, thorough=thorough)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,8 @@ from posteriori.analysis.densities.density_figures import SHARES, draw_column, d
 from posteriori.analysis.densities.joint_problem import joint_candidates
 from posteriori.analysis.ranking.ranked_result import (
     detailed_table,
-    explanations,
-    failures_of,
-    ranking_table,
-    warnings_of,
+    ranking_content,
 )
-from posteriori.analysis.report.figures import ranking_figures
 from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted, entry_words, fixed_number, short_number
@@ -83,7 +78,7 @@ _MOST_FILLED = 15
 
 def make_density_page(found: TableDensity, title: str) -> Page:
     """Return the report; the title is what the data are called."""
-    parts = [Section("The ranking", _ranking(found))]
+    parts = [Section("The ranking", ranking_content(found, found.single_rows, _details(found)))]
     if not found.ranking.rows[0].failure:
         parts += [
             Section("Columns together", _pairs(found)),
@@ -101,14 +96,6 @@ def _lede(found: TableDensity) -> str:
         f"{counted(len(found.single_rows), 'model')} compared by how probable they hold rows that they have "
         "not seen."
     )
-
-
-def _ranking(found: TableDensity) -> list[Part]:
-    header, rows = ranking_table(found)
-    remarks = [*explanations(found, header, ()), *failures_of(found), *warnings_of(found)]
-    named = [replace(row, name=found.words(row.name)) for row in found.single_rows]
-    shown = Beside(ranking_figures(named), [Items(remarks)])
-    return [Grid(header, rows, strong=True), shown, _details(found)]
 
 
 def _details(found: TableDensity) -> Section:

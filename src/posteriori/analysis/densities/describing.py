@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,21 +20,18 @@ from posteriori.analysis.densities.density_page import (
 from posteriori.analysis.densities.joint_problem import (
     DensityAverage,
     JointProblem,
-    fit_joint,
-    joint_candidates,
-    make_joint_problem,
 )
 from posteriori.analysis.densities.odd_rows import OddRow, find_odd_rows
-from posteriori.analysis.fitting.running import Outcome, run_in_stages
+from posteriori.analysis.fitting.running import Outcome, Reached
 from posteriori.analysis.ranking.ranked_outcomes import rank_outcomes, told_end
 from posteriori.analysis.ranking.ranked_result import RankedResult
 from posteriori.analysis.saved.density_model import DensityModel
-from posteriori.analysis.table.columns import Column, describe_columns
+from posteriori.analysis.table.columns import Column
 from posteriori.numerics.types import Array, IntArray
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
 
-__all__ = ["TableDensity", "describe_density"]
+__all__ = ["TableDensity", "conclude_density"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -142,54 +139,14 @@ class TableDensity(RankedResult):
         return {**about, **super().data(), "odd_rows": self.odd_rows}
 
 
-def describe_density(
-    frame: pd.DataFrame,
-    *,
-    models: Sequence[str] | None = (),
-    drop: Iterable[str] = (),
-    folds: int = 5,
-    jobs: int | None = 1,
-    time_limit: float | None = None,
-    seed: int = 0,
-    day_first: bool | None = None,
-    thorough: bool = False,
-    on_outcome: Callable[[Outcome, int, float], None] | None = None,
+def conclude_density(
+    columns: Sequence[Column], converted: pd.DataFrame, reached: Reached, seed: int
 ) -> TableDensity:
-    """Fit densities of all columns together, and rank them by how probable they hold unseen rows.
-
-    Large tables have two stages, as in :func:`posteriori.compare`.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    models, drop, folds, jobs, time_limit, seed, thorough, day_first, on_outcome
-        As in :func:`posteriori.compare`.
-
-    Raises
-    ------
-    ValueError
-        When the table cannot be described, with the reason and the remedy.
-    """
-    described = describe_columns(frame, drop, day_first=day_first)
-    problem, converted, columns = make_joint_problem(frame, described, folds, seed)
-    candidates = joint_candidates(problem, models)
-    reached = run_in_stages(
-        problem,
-        candidates,
-        seed,
-        whole=thorough,
-        fit=fit_joint,
-        jobs=jobs,
-        time_limit=time_limit,
-        on_outcome=on_outcome,
-    )
-    splits, ended = reached.problem.splits, reached.ended
-    outcomes, ranking = rank_outcomes(
-        reached.candidates, reached.outcomes, ended, splits, "joint", DensityAverage
-    )
+    """Rank densities by how probable they hold unseen rows, and say what was guessed and done."""
+    outcomes, ranking = rank_outcomes(reached, "joint", DensityAverage)
     rows = np.flatnonzero(_have_entries(converted))
     notes = [f"{c.name!r}: {c.note}" for c in columns if c.note]
-    notes += _left_out(len(frame) - len(problem.X))
+    notes += _left_out(len(converted) - len(rows))
     return TableDensity(
         tuple(columns),
         converted,
@@ -197,7 +154,7 @@ def describe_density(
         rows if reached.drawn is None else rows[reached.drawn],
         outcomes,
         ranking,
-        (*notes, *reached.notes, *told_end(ended)),
+        (*notes, *reached.notes, *told_end(reached.ended)),
         seed,
     )
 

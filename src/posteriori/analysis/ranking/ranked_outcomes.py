@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome
+from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome, Reached
 from posteriori.distributions.composites.predictive_mixture import PredictiveMixture
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import Candidate
@@ -37,7 +37,6 @@ __all__ = [
     "order_outcomes",
     "rank_outcomes",
     "told_end",
-    "without_average",
 ]
 
 
@@ -48,28 +47,19 @@ _ENDED = {"time": "the time limit was reached", "interrupted": "stopped by Ctrl-
 
 
 def rank_outcomes(
-    candidates: Sequence[Candidate],
-    reached: Sequence[Outcome],
-    ended: str,
-    splits: Splits,
-    task: str,
-    kind: type[Any],
+    reached: Reached, task: str, kind: type[Any]
 ) -> tuple[dict[str, Outcome], Comparison]:
     """Return the outcomes of all candidates and of their average, best first, and the ranking.
 
     Parameters
     ----------
-    candidates : sequence of Candidate
-    reached : sequence of Outcome
-        Of those that were waited for.
-    ended : {"", "interrupted", "time"}
-        Why the others were not.
-    splits : sequence of pairs of rows
+    reached : Reached
     task : str
     kind : class
         Of the average.
     """
-    outcomes = all_outcomes(candidates, reached, ended)
+    splits = reached.problem.splits
+    outcomes = all_outcomes(reached.candidates, reached.outcomes, reached.ended)
     averaged = average_outcome(outcomes, splits, task, kind)
     weights: dict[str, float] = {}
     if averaged is not None:
@@ -111,14 +101,6 @@ def order_outcomes(
     rows = with_differences(with_probabilities(rows, evidences), held)
     ranking = best_first(rows.values()) if held else ranked(list(rows.values()))
     return {row.name: outcomes[row.name] for row in ranking}, Comparison(ranking)
-
-
-def without_average(ranking: Comparison, outcomes: Mapping[str, Outcome]) -> list[Row]:
-    """Return the ranking of single models, with differences to the best of these."""
-    rows = {row.name: row for row in ranking.rows if row.name != AVERAGE}
-    unseen = {name: outcomes[name].unseen for name in rows}
-    said = {name: part.log_density for name, part in unseen.items() if part is not None}
-    return best_first(with_differences(rows, said).values())
 
 
 def told_end(ended: str) -> list[str]:

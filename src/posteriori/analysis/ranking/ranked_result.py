@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome
-from posteriori.analysis.ranking.ranked_outcomes import without_average
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
+from posteriori.analysis.report.figures import ranking_figures
 from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.table.wording import (
     even_number,
@@ -18,8 +19,17 @@ from posteriori.analysis.table.wording import (
     short_number,
 )
 from posteriori.analysis.tasks.contract import TaskResult
-from posteriori.analysis.tasks.sections import Grid, Printed, Words, aligned
-from posteriori.selection.comparison import Row
+from posteriori.analysis.tasks.sections import (
+    Beside,
+    Grid,
+    Items,
+    Part,
+    Printed,
+    Section,
+    Words,
+    aligned,
+)
+from posteriori.selection.comparison import Row, best_first, with_differences
 
 __all__ = [
     "RankedResult",
@@ -29,6 +39,7 @@ __all__ = [
     "failures_of",
     "for_the_asking",
     "group_legend",
+    "ranking_content",
     "ranking_table",
     "warnings_of",
 ]
@@ -120,7 +131,10 @@ class RankedResult(TaskResult):
     @cached_property
     def single_rows(self) -> list[Row]:
         """The ranking without the average, with differences to the best of these."""
-        return without_average(self.ranking, self.outcomes)
+        rows = {row.name: row for row in self.ranking.rows if row.name != AVERAGE}
+        unseen = {name: self.outcomes[name].unseen for name in rows}
+        said = {name: part.log_density for name, part in unseen.items() if part is not None}
+        return best_first(with_differences(rows, said).values())
 
     @property
     def detailed_rows(self) -> list[Row]:
@@ -206,6 +220,15 @@ def ranking_table(found: RankedResult) -> Table:
     errors = _errors(found)
     header = ("model", "score", "behind", *(_ERRORS[name][0] for name in errors), "weight")
     return header, [_brief_cells(row, found, errors) for row in found.ranking.rows]
+
+
+def ranking_content(found: RankedResult, rows: Sequence[Row], details: Section) -> list[Part]:
+    """Return the ranking for a page: its table, the figure of some rows beside remarks, and details folded away."""
+    header, cells = ranking_table(found)
+    remarks = [*explanations(found, header, ()), *failures_of(found), *warnings_of(found)]
+    named = [replace(row, name=found.words(row.name)) for row in rows]
+    drawn = Beside(ranking_figures(named), [Items(remarks)])
+    return [Grid(header, cells, strong=True), drawn, details]
 
 
 def detailed_table(found: RankedResult) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +9,9 @@ import pandas as pd
 
 from posteriori.analysis.ranking.ranked_result import (
     detailed_table,
-    explanations,
-    failures_of,
     for_the_asking,
     group_legend,
-    ranking_table,
-    warnings_of,
+    ranking_content,
 )
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.class_figures import (
@@ -26,7 +22,6 @@ from posteriori.analysis.report.class_figures import (
     frequent_confusions,
     reliability_bins,
 )
-from posteriori.analysis.report.figures import ranking_figures
 from posteriori.analysis.report.insights import (
     LIMIT,
     best_tree,
@@ -81,7 +76,7 @@ _MOST_TOLD = 4
 def make_page(found: Analysis, title: str) -> Page:
     """Return the report; the title is what the data are called."""
     columns = strongest_first(found.targets, _columns(found))
-    parts = [Section("The ranking", _ranking(found))]
+    parts = [Section("The ranking", ranking_content(found, found.ranking.rows, _details(found)))]
     if not found.ranking.rows[0].failure:
         parts += [
             Section("How well the best model predicts", _predictions(found)),
@@ -109,19 +104,12 @@ def _lede(found: Analysis) -> str:
     )
 
 
-def _ranking(found: Analysis) -> list[Part]:
-    header, rows = ranking_table(found)
-    remarks = [*explanations(found, header, ()), *failures_of(found), *warnings_of(found)]
-    named = [replace(row, name=found.words(row.name)) for row in found.ranking.rows]
-    shown = Beside(ranking_figures(named), [Items(remarks)])
-    return [Grid(header, rows, strong=True), shown, _details(found)]
-
-
 def _details(found: Analysis) -> Section:
     """Return what those want to know who know evidences."""
     header, rows = detailed_table(found)
     named = [
-        (row[0], ranked.name, *row[1:]) for row, ranked in zip(rows, found.ranking, strict=True)
+        (row[0], ranked.name, *row[1:])
+        for row, ranked in zip(rows, found.ranking.rows, strict=True)
     ]
     said = (
         "Held out is the log predictive density of all rows, each predicted by a model that was "

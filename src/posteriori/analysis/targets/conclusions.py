@@ -235,9 +235,7 @@ def conclude(
     problem = reached.problem
     goal = goal if reached.drawn is None else goal.some(reached.drawn)
     kind = ModelAverage if problem.classes is None else ClassifierAverage
-    outcomes, ranking = rank_outcomes(
-        reached.candidates, reached.outcomes, reached.ended, problem.splits, goal.task, kind
-    )
+    outcomes, ranking = rank_outcomes(reached, goal.task, kind)
     metrics = {
         name: metrics_of(o.unseen, problem.y, problem.classes, problem.loss)
         for name, o in outcomes.items()
