@@ -35,7 +35,7 @@ define step
 	@{ $(3); } || { printf '\nFAILED: %s (%s). Repeat this step alone with: make %s\n' '$(1)' '$(2)' '$(1)'; exit 1; }
 endef
 
-.PHONY: help demo test kernels mutants test-slow test-blas test-lowest browser lint types layers doctest unit blas bench docs format clean
+.PHONY: help demo test kernels mutants test-slow test-blas test-lowest browser lint types layers doctest unit blas bench docs dist format clean
 .NOTPARALLEL:
 
 help:
@@ -49,6 +49,7 @@ help:
 	@echo 'make test-lowest  the tests with the oldest versions that pyproject.toml allows'
 	@echo 'make bench        benchmarks against other libraries'
 	@echo 'make docs         build the documentation and run its examples'
+	@echo 'make dist         build the wheel and the source archive, install each alone and use it'
 	@echo 'make format       format the code and apply safe lint fixes'
 	@echo 'make clean        delete $(VENV), other environments, caches and built files'
 	@echo
@@ -112,6 +113,12 @@ docs: $(VENV)/.docs
 	@rm -rf docs/reference/generated
 	$(call step,docs,run the examples and build the pages,$(BIN)/sphinx-build -q -W --keep-going -b doctest docs docs/_build/doctest && $(BIN)/sphinx-build -q -W --keep-going -b html docs $(SPHINX_OUT))
 	@printf '\nOpen %s\n' '$(SPHINX_OUT)/index.html'
+
+# Each archive is installed into an environment that has nothing else, and used from a folder of its own.
+dist: $(VENV)/.made
+	@rm -rf dist build/smoke && $(BIN)/python -m pip install -qq --disable-pip-version-check build
+	$(call step,dist,build the wheel and the source archive,$(BIN)/python -m build --quiet && ls dist)
+	$(call step,dist,install and use each of them,for made in $(CURDIR)/dist/*.whl $(CURDIR)/dist/*.tar.gz; do rm -rf build/smoke && $(PYTHON) -m venv build/smoke && build/smoke/bin/python -m pip install -qq --disable-pip-version-check "$$made" && mkdir build/smoke/here && (cd build/smoke/here && ../bin/python -P $(CURDIR)/tools/smoke.py) || exit 1; done)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .

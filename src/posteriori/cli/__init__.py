@@ -16,7 +16,6 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     help="Probabilistic machine learning: posterior, evidence and predictions from one call.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_show_locals=False,
     rich_markup_mode="rich",
 )
