@@ -13,9 +13,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.series.column_recursions import gather_forward, slope_backward
-from posteriori.inference.series.scalar_chain import ScalarChain
-from posteriori.numerics.compilation import as_kernel_input
+from posteriori.inference.series.kalman_filter import (
+    NoiseSums,
+    Predicted,
+    Slopes,
+    smooth_series_backward,
+)
+from posteriori.inference.series.scalar_chain import (
+    PassedForward,
+    ScalarChain,
+    nothing_later,
+    pass_forward,
+    room_to_filter,
+)
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -71,6 +81,13 @@ class ColumnSlopes(NamedTuple):
     diffusion: Array
 
 
+class _Stretch(NamedTuple):
+    """Rows of a stretch with the first of the next ones, which is not seen, and how many are its own."""
+
+    rows: slice
+    own: int
+
+
 class ColumnChain(NamedTuple):
     """A chain and the noise through which series are seen.
 
@@ -103,22 +120,27 @@ class ColumnChain(NamedTuple):
         ValueError
             When a value is known from earlier ones to all digits.
         """
-        series, many = as_kernel_input(series), series.shape[1]
+        many = series.shape[1]
         moments, log_volume = np.zeros((many, many)), 0.0
         means: list[Array] = []
         covs: list[Array] = []
-        for rows, own in self._stretches():
-            made = self.make(rows)
+        for stretch in self._stretches():
+            made, own = self.make(stretch.rows), stretch.own
             if not means:
-                means.append(np.zeros((len(made.initial_mean), many)))
+                size = len(made.initial_mean)
+                room = room_to_filter(self._longest, size, many, gains=False)
+                means.append(np.zeros((size, many)))
                 covs.append(made.start_cov(self.variances))
             state = means[-1].copy(), covs[-1].copy()
-            log_volume += self._forward(made, rows, series[rows], own, state, moments)
-            means.append(state[0])
-            covs.append(state[1])
+            passed = self._filter(made, series, stretch, state, room)
+            v, spreads = room.innovations[:own], room.spreads[:own]
+            with np.errstate(all="ignore"):  # of spreads that are 0: refused below
+                log_volume += float(np.log(spreads).sum())
+                moments += np.divide(v, spreads[:, None], out=passed.series[:own]).T @ v
+            means.append(passed.last.mean)
+            covs.append(passed.last.cov)
         require_density(log_volume)
-        both = moments + np.tril(moments, -1).T
-        return GatheredColumns(float(log_volume), both, np.array(means), np.array(covs))
+        return GatheredColumns(log_volume, moments, np.array(means), np.array(covs))
 
     def slopes(self, series: Array, gathered: GatheredColumns, outputs: int) -> ColumnSlopes:
         """Return slopes of −½(Q Σ ln F + tr VᵀF⁻¹V).
@@ -131,55 +153,53 @@ class ColumnChain(NamedTuple):
         outputs : int
             Q, how often the volume counts.
         """
-        series, (_, size, many) = as_kernel_input(series), gathered.means.shape
-        of_noise, of_parts = np.empty(len(series)), np.zeros(len(self.variances))
+        _, size, many = gathered.means.shape
+        parts, steps = len(self.variances), self._longest
+        room = room_to_filter(steps, size, many, size)
+        later = nothing_later(size, many)
+        sums = NoiseSums(np.zeros(parts), np.zeros(parts), np.empty((steps, 0)))
+        noise, emission = np.empty(steps), np.empty((steps if self.shaped else 0, size))
+        drift, diffusion = np.zeros((2, size, size))
+        of_noise = np.empty(len(series))
         of_emission = np.empty((len(series) if self.shaped else 0, size))
-        pull, precision = np.zeros((size, many)), np.zeros((size, size))
-        moved = np.zeros((size, size)), np.zeros((size, size))
         stretches = list(zip(self._stretches(), gathered.means, gathered.covs, strict=False))
-        for (rows, own), mean, cov in reversed(stretches):
-            made, values = self.make(rows), series[rows]
-            room = np.empty((len(values), size, many)), np.empty((len(values), size, size))
+        for stretch, mean, cov in reversed(stretches):
+            (rows, own), made = stretch, self.make(stretch.rows)
             state = mean.copy(), cov.copy()
-            self._forward(made, rows, values, own, state, np.zeros((many, many)), room)
-            seen = (
-                as_kernel_input(self.noise[rows]),
-                values,
-                own,
-                np.diff(self.times[rows]),
-                float(outputs),
-                *room,
-            )
-            work = _room(size, many), np.empty((size, size))
+            passed = self._filter(made, series, stretch, state, room)
+            slopes = Slopes(noise, emission, np.diff(self.times[rows]), drift, diffusion)
+            smooth_series_backward(*passed[:3], many, float(outputs), later, sums, slopes)
             here = slice(rows.start, rows.start + own)
-            slopes = of_noise[here], of_parts, of_emission[here], *moved
-            slope_backward(*made.arrays, *seen, pull, precision, *work, *slopes)
-        total, start = pull @ pull.T - outputs * precision, made.start
+            of_noise[here], of_emission[here] = noise[:own], emission[:own]
+        of_parts = 0.5 * (sums.fit - sums.complexity)
+        of_parts[0] = 0.0  # values have h instead
+        total, start = later.pull @ later.pull.T - outputs * later.precision, made.start
         added = 0.5 * start.weights[0] * total[start.rows, start.columns]
         np.add.at(of_parts, made.start_parts, added)
-        return ColumnSlopes(of_noise, of_parts, of_emission, *moved)
+        return ColumnSlopes(of_noise, of_parts, of_emission, drift, diffusion)
 
-    def _stretches(self) -> Iterator[tuple[slice, int]]:
-        """Yield rows, each time with the first of the next ones, and how many are the stretch's own."""
+    @property
+    def _longest(self) -> int:
+        return min(len(self.noise), STRETCH + 1)
+
+    def _stretches(self) -> Iterator[_Stretch]:
         for start in range(0, len(self.noise), STRETCH):
             own = min(STRETCH, len(self.noise) - start)
-            yield slice(start, min(start + own + 1, len(self.noise))), own
+            yield _Stretch(slice(start, min(start + own + 1, len(self.noise))), own)
 
-    def _forward(
+    def _filter(
         self,
         made: ScalarChain,
-        rows: slice,
-        values: Array,
-        own: int,
+        series: Array,
+        stretch: _Stretch,
         state: tuple[Array, Array],
-        moments: Array,
-        room: tuple[Array, Array] | None = None,
-    ) -> float:
-        """Move a state over a stretch, add to moments, and return Σ ln F."""
-        size, many = state[0].shape
-        kept = (np.empty((0, size, many)), np.empty((0, size, size))) if room is None else room
-        seen = as_kernel_input(self.noise[rows]), values, own, *state, _room(size, many), moments
-        return gather_forward(*made.arrays, self.variances, *seen, *kept)
+        room: Predicted,
+    ) -> PassedForward:
+        """Pass over a stretch from the state before it, which becomes that before the next."""
+        values = np.array(series[stretch.rows], dtype=np.float64, order="C")
+        values[stretch.own :] = np.nan
+        chain = made.dynamics(np.array(self.noise[stretch.rows]), self.variances)
+        return pass_forward(chain, values, *state, np.empty((0, 0, len(state[0]))), room)
 
 
 def require_density(log_volume: float) -> None:
@@ -189,7 +209,3 @@ def require_density(log_volume: float) -> None:
             "some value is known from earlier ones to all digits, so that the chain has no density; add noise "
             "(White() in a kernel)"
         )
-
-
-def _room(size: int, many: int) -> Array:
-    return np.empty((max(size, 3), max(size, many)))

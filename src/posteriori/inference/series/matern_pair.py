@@ -1,6 +1,6 @@
 r"""A Matérn process of smoothness 3/2 in one compiled pass: its two states are written out.
 
-The passes take the same steps as those of :mod:`~posteriori.inference.series.column_recursions`. Transitions are
+The passes take the same steps as the filter and the smoother of the same folder. Transitions are
 made where they are needed, from :math:`e^{-x}` and the integrals of each step :math:`x = \lambda\Delta`, in blocks that
 stay in the processor's cache; on the way back each block is filtered once more from its first state.
 """

@@ -19,11 +19,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.series.pair_recursions import filter_forward_pair
-from posteriori.inference.series.scalar_recursions import (
-    filter_forward_scalar,
-    smooth_backward_scalar,
+from posteriori.inference.series.kalman_filter import (
+    Dynamics,
+    Later,
+    NoiseSums,
+    Predicted,
+    State,
+    filter_series_forward,
+    smooth_series_backward,
 )
+from posteriori.inference.series.kalman_pair import filter_pair_forward
 from posteriori.numerics.lazy import lapack
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, IntArray
@@ -32,10 +37,14 @@ __all__ = [
     "Entries",
     "FilteredSeries",
     "NO_ENTRIES",
+    "PassedForward",
     "ScalarChain",
     "SeriesScore",
     "SmoothedSeries",
     "filter_scalar",
+    "room_to_filter",
+    "nothing_later",
+    "pass_forward",
     "score_scalar",
     "smooth_scalar",
 ]
@@ -102,20 +111,18 @@ class ScalarChain(NamedTuple):
     start_parts: IntArray
     diffuse: Array
 
-    @property
-    def arrays(
-        self,
-    ) -> tuple[Array, IntArray, IntArray, Array, IntArray, IntArray, IntArray, Array]:
-        """Emission, transition and noise, as the passes take them."""
+    def dynamics(self, variance: Array, variances: Array) -> Dynamics:
+        """Return what the passes take, for variances of observations, (1,) or (T,), and of the parts."""
         noise = self.noise
-        rest = noise.rows, noise.columns, self.parts, noise.weights
-        return self.emission, *self.transition, *rest
+        of_noise = noise.rows, noise.columns, noise.weights, self.parts
+        return Dynamics(self.emission, variance, *self.transition, *of_noise, variances)
 
     def start_cov(self, variances: Array) -> Array:
         """Return the covariance of the first state, for variances of the parts."""
         cov = np.array(self.initial_cov, dtype=np.float64)
-        added = self.start.weights[0] * variances[self.start_parts]
-        np.add.at(cov, (self.start.rows, self.start.columns), added)
+        if len(self.start_parts):
+            added = self.start.weights[0] * variances[self.start_parts]
+            np.add.at(cov, (self.start.rows, self.start.columns), added)
         return cov
 
 
@@ -181,16 +188,13 @@ class SmoothedSeries(NamedTuple):
     variances: Array
 
 
-class _Forward(NamedTuple):
-    """What the pass forward leaves behind, columns for start values not yet resolved."""
+class PassedForward(NamedTuple):
+    """What a pass forward leaves behind."""
 
-    innovations: Array
-    spreads: Array
-    gains: Array
-    mean: Array
-    cov: Array
-    seen: Array
-    reaches: Array
+    chain: Dynamics
+    series: Array
+    filtered: Predicted
+    last: State
 
 
 def filter_scalar(chain: ScalarChain, variances: Array, y: Array) -> FilteredSeries:
@@ -226,8 +230,7 @@ def filter_scalar(chain: ScalarChain, variances: Array, y: Array) -> FilteredSer
     >>> round(done.log_likelihood, 6), done.mean.round(6), done.cov.round(6)
     (-4.01964, array([2.115385]), array([[0.538462]]))
     """
-    forward = _run_forward(chain, variances, y, np.empty((0, 0, len(chain.initial_mean))))
-    return _resolve(forward, y)
+    return _resolve(_run_forward(chain, variances, y, _no_views(chain), gains=False), y)
 
 
 def score_scalar(chain: ScalarChain, variances: Array, y: Array) -> SeriesScore:
@@ -238,11 +241,9 @@ def score_scalar(chain: ScalarChain, variances: Array, y: Array) -> SeriesScore:
     chain, variances, y
         As of :func:`filter_scalar`.
     """
-    forward = _run_forward(chain, variances, y, np.empty((0, 0, len(chain.initial_mean))))
+    forward = _run_forward(chain, variances, y, _no_views(chain))
     filtered = _resolve(forward, y)
-    fit, complexity = np.zeros(len(variances)), np.zeros(len(variances))
-    _run_backward(chain, y, forward, fit, complexity, np.empty((len(y), 0)))
-    return SeriesScore(filtered, fit, complexity)
+    return SeriesScore(filtered, *_run_backward(chain, forward, np.empty((len(y), 0))))
 
 
 def smooth_scalar(chain: ScalarChain, variances: Array, y: Array, views: Array) -> SmoothedSeries:
@@ -256,80 +257,112 @@ def smooth_scalar(chain: ScalarChain, variances: Array, y: Array, views: Array) 
         Weights of the states; the identity shows the states themselves.
     """
     forward = _run_forward(chain, variances, y, np.ascontiguousarray(views, dtype=np.float64))
-    filtered = _resolve(forward, y)
+    filtered, (_, _, _, seen, reaches) = _resolve(forward, y), forward.filtered
     shown = np.broadcast_to(views, (len(y), *views.shape[1:]))
-    spread = np.einsum("tvi,tvi->tv", forward.reaches, shown)  # wᵀPw
-    fit, complexity = np.zeros(len(variances)), np.zeros(len(variances))
-    _run_backward(chain, y, forward, fit, complexity, spread)
-    return SmoothedSeries(filtered, forward.seen[:, :, 0], np.maximum(spread, 0.0))
+    spread = np.einsum("tvi,tvi->tv", reaches, shown)  # wᵀPw
+    _run_backward(chain, forward, spread)
+    return SmoothedSeries(filtered, seen[:, :, 0], np.maximum(spread, 0.0))
 
 
-def _run_forward(chain: ScalarChain, variances: Array, y: Array, views: Array) -> _Forward:
+def _no_views(chain: ScalarChain) -> Array:
+    return np.empty((0, 0, len(chain.initial_mean)))
+
+
+def _run_forward(
+    chain: ScalarChain, variances: Array, y: Array, views: Array, *, gains: bool = True
+) -> PassedForward:
+    """Filter a series beside start values without a prior, which have no values but a state each."""
     unknown = np.flatnonzero(chain.diffuse)
-    size, many, steps = len(chain.initial_mean), 1 + len(unknown), len(y)
-    mean = np.zeros((size, many))
-    mean[:, 0] = chain.initial_mean
+    size, many = len(chain.initial_mean), 1 + len(unknown)
+    mean, series = np.zeros((size, many)), np.zeros((len(y), many))
+    mean[:, 0], series[:, 0] = chain.initial_mean, y
     mean[unknown, np.arange(1, many)] = 1.0
-    made = _Forward(
-        innovations=np.empty((steps, many)),
-        spreads=np.empty(steps),
-        gains=np.empty((steps, size)),
-        mean=mean,
-        cov=chain.start_cov(variances),
-        seen=np.empty((steps, views.shape[1], many)),
-        reaches=np.empty((steps, views.shape[1], size)),
+    dynamics = chain.dynamics(variances[:1], variances)
+    room = room_to_filter(len(y), size, many, views.shape[1], gains)
+    return pass_forward(dynamics, series, mean, chain.start_cov(variances), views, room)
+
+
+def room_to_filter(
+    steps: int, size: int, many: int, views: int = 0, gains: bool = True
+) -> Predicted:
+    """Return room for T steps of D states, C columns and V views, with or without all gains."""
+    innovations, all_gains = np.empty((steps, many)), np.empty((steps if gains else 1, size))
+    seen, reaches = np.empty((steps, views, many)), np.empty((steps, views, size))
+    return Predicted(innovations, np.empty(steps), all_gains, seen, reaches)
+
+
+def pass_forward(
+    chain: Dynamics, series: Array, mean: Array, cov: Array, views: Array, room: Predicted
+) -> PassedForward:
+    """Filter series from the state before their first values; O(T·D·(D + E)).
+
+    Parameters
+    ----------
+    chain : Dynamics
+    series : (T, C)
+        A row whose first value is NaN is a gap.
+    mean, cov : (D, C), (D, D)
+        Turned into those of the state at the last step.
+    views : (0, 1 or T, V, D)
+        Weights of states: of what they show of each state before its value, moments are kept.
+    room : Predicted
+        Filled in, as far as the series goes.
+    """
+    (steps, many), size = series.shape, len(mean)
+    state = State(mean, cov, np.zeros((size + 1, max(size, many))))
+    if size == 2 and many == 1 and steps >= _LONG and len(views) == 0 and len(chain.variance) == 1:
+        filter_pair_forward(_as_pairs(chain), series[:, 0], state, room)
+    else:
+        filter_series_forward(chain, series, views, state, room)
+    return PassedForward(chain, series, room, state)
+
+
+def _as_pairs(chain: Dynamics) -> Dynamics:
+    """Return a chain of two states whose matrices have all four entries, that of noise up to one variance."""
+    rows, columns, parts = chain.noise_rows, chain.noise_columns, chain.noise_parts
+    weights, variances = chain.noise_weights, chain.variances
+    if not len(parts) or (variances[parts] != variances[parts[0]]).any():
+        weights = weights * variances[parts]
+        parts, variances = np.zeros(1, dtype=np.int64), np.ones(1)
+    return chain._replace(
+        weights=_four_entries(chain.rows, chain.columns, chain.weights),
+        noise_weights=_four_entries(rows, columns, weights),
+        noise_parts=parts,
+        variances=variances,
     )
-    if size == 2 and many == 1 and not len(views) and steps >= _LONG:
-        matrices = chain.emission, *_as_pairs(chain, variances)
-        kept_here = made.innovations, made.spreads, made.gains
-        filter_forward_pair(*matrices, float(variances[0]), y, made.mean, made.cov, *kept_here)
-        return made
-    states = made.mean, made.cov, np.empty((max(size, 2), max(size, many)))
-    kept = made.innovations, made.spreads, made.gains, made.seen, made.reaches
-    filter_forward_scalar(*chain.arrays, variances, y, views, *states, *kept)
-    return made
 
 
-def _as_pairs(chain: ScalarChain, variances: Array) -> tuple[Array, Array, float]:
-    """Return transitions, and covariances of noise up to a common factor, as rows of four entries."""
-    noise, factors = chain.noise, variances[chain.parts]
-    if len(factors) and (factors == factors[0]).all():
-        return _four_entries(chain.transition), _four_entries(noise), float(factors[0])
-    scaled = noise._replace(weights=noise.weights * factors)
-    return _four_entries(chain.transition), _four_entries(scaled), 1.0
-
-
-def _four_entries(entries: Entries) -> Array:
-    places = 2 * entries.rows + entries.columns
+def _four_entries(rows: IntArray, columns: IntArray, weights: Array) -> Array:
+    places = 2 * rows + columns
     if np.array_equal(places, np.arange(4)):
-        return entries.weights
-    made = np.zeros((len(entries.weights), 4))
+        return weights
+    made = np.zeros((len(weights), 4))
     for e, place in enumerate(places):
-        made[:, place] += entries.weights[:, e]
+        made[:, place] += weights[:, e]
     return made
 
 
-def _resolve(forward: _Forward, y: Array) -> FilteredSeries:
+def _resolve(forward: PassedForward, y: Array) -> FilteredSeries:
     """Give start values without a prior their estimates, and whiten their columns."""
     gaps = np.isnan(y)
     observed: Any = ~gaps if gaps.any() else slice(None)
-    spreads, cov = forward.spreads[observed], forward.cov
-    log_volume = float(np.log(spreads).sum())
-    if forward.mean.shape[1] > 1:
-        v = forward.innovations[observed]
-        moments = (v / spreads[:, None]).T @ v
+    innovations, spreads, _, seen, _ = forward.filtered
+    mean, cov, _ = forward.last
+    log_volume = float(np.log(spreads[observed]).sum())
+    if mean.shape[1] > 1:
+        v = innovations[observed]
+        moments = (v / spreads[observed, None]).T @ v
         root = _root_of_precision(moments[1:, 1:])
         estimate = -lapack.dpotrs(root, moments[1:, 0], lower=1)[0]
-        for columns in (forward.innovations, forward.mean, forward.seen):
+        for columns in (innovations, mean, seen):
             columns[..., 0] += columns[..., 1:] @ estimate
             columns[..., 1:] = _whiten(root, columns[..., 1:])
         log_volume += 2.0 * float(np.log(root.diagonal()).sum())
-        cov = cov + forward.mean[:, 1:] @ forward.mean[:, 1:].T
-    first = forward.innovations[:, 0]
+        cov = cov + mean[:, 1:] @ mean[:, 1:].T
+    first = innovations[:, 0]
     v = first[observed]
-    quadratic = float((v / spreads) @ v)
-    state = forward.mean[:, 0], cov
-    return FilteredSeries(len(v), first, forward.spreads, log_volume, quadratic, *state)
+    quadratic = float((v / spreads[observed]) @ v)
+    return FilteredSeries(len(v), first, spreads, log_volume, quadratic, mean[:, 0], cov)
 
 
 def _root_of_precision(precision: Array) -> Array:
@@ -352,21 +385,25 @@ def _whiten(root: Array, columns: Array) -> Array:
 
 
 def _run_backward(
-    chain: ScalarChain,
-    y: Array,
-    forward: _Forward,
-    fit: Array,
-    complexity: Array,
-    seen_variances: Array,
-) -> None:
-    size, many = forward.mean.shape
-    pull, precision = np.zeros((size, many)), np.zeros((size, size))
-    states = pull, precision, np.empty((max(size, 2), max(size, many)))
-    seen = forward.innovations, forward.spreads, forward.gains, forward.reaches
-    sums = fit, complexity, forward.seen, seen_variances
-    smooth_backward_scalar(*chain.arrays, y, *seen, *states, *sums)
+    chain: ScalarChain, forward: PassedForward, seen_variances: Array
+) -> tuple[Array, Array]:
+    """Turn what was seen into what all values say; return fit and complexity of each part."""
+    dynamics, series, filtered, last = forward
+    size, many = last.mean.shape
+    fit, complexity = np.zeros((2, len(dynamics.variances)))
+    later, sums = nothing_later(size, many), NoiseSums(fit, complexity, seen_variances)
+    smooth_series_backward(dynamics, series, filtered, 1, 1.0, later, sums, None)
     if len(chain.start_parts):
         i, j, weights = chain.start.rows, chain.start.columns, chain.start.weights[0]
-        held = precision - pull[:, 1:] @ pull[:, 1:].T
+        pull = later.pull
+        held = later.precision - pull[:, 1:] @ pull[:, 1:].T
         np.add.at(fit, chain.start_parts, weights * pull[i, 0] * pull[j, 0])
         np.add.at(complexity, chain.start_parts, weights * held[i, j])
+    return fit, complexity
+
+
+def nothing_later(size: int, many: int) -> Later:
+    """Return what is known of D states, in C columns, after the last value."""
+    wide = max(size, many)
+    work, zeros = np.empty((max(size, 3), wide)), np.zeros((size + 1, wide))
+    return Later(np.zeros((size, many)), np.zeros((size, size)), work, zeros)

@@ -2,36 +2,29 @@
 
 Lists of entries cost more than the arithmetic where there are two states. So long series of two (a level
 with its slope, a cycle, a Matérn process) have a pass of their own; it takes the same steps as
-:func:`~posteriori.inference.series.scalar_recursions.filter_forward_scalar`.
+:func:`~posteriori.inference.series.kalman_filter.filter_series_forward`.
 """
 
 from __future__ import annotations
 
+from posteriori.inference.series.kalman_filter import Dynamics, Predicted, State
 from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array
 
-__all__ = ["filter_forward_pair"]
+__all__ = ["filter_pair_forward"]
 
 
 @kernel(allocates=False)
-def filter_forward_pair(
-    emission: Array,
-    transition: Array,
-    noise: Array,
-    factor: float,
-    variance: float,
-    y: Array,
-    mean: Array,
-    cov: Array,
-    innovations: Array,
-    spreads: Array,
-    gains: Array,
-) -> None:
-    """Turn the state (2, 1), (2, 2) before the first step into that after the last, and fill the rest.
+def filter_pair_forward(chain: Dynamics, y: Array, state: State, filtered: Predicted) -> None:
+    """Do what :func:`filter_series_forward` does for one series that is seen through a chain of two states.
 
-    Transitions and covariances of noise, the latter up to ``factor``, are rows of four entries, one row or
-    one for each step.
+    Weights are rows of four entries; those of noise are multiplied by the variance of the first.
     """
+    emission, variance = chain.emission, chain.variance[0]
+    transition, noise = chain.weights, chain.noise_weights
+    factor = chain.variances[chain.noise_parts[0]]
+    innovations, spreads, gains = filtered.innovations, filtered.spreads, filtered.gains
+    mean, cov = state.mean, state.cov
     a, b = mean[0, 0], mean[1, 0]
     p, q, r = cov[0, 0], 0.5 * (cov[0, 1] + cov[1, 0]), cov[1, 1]
     steps = len(y)
@@ -50,7 +43,8 @@ def filter_forward_pair(
         else:
             error = -ahead
         innovations[t, 0] = error
-        gains[t, 0], gains[t, 1] = k, m
+        gain = gains[t if len(gains) > 1 else 0]
+        gain[0], gain[1] = k, m
         if t < steps - 1:
             w = transition[t if len(transition) > 1 else 0]
             u = noise[t if len(noise) > 1 else 0]
