@@ -9,7 +9,8 @@ from sklearn.base import clone
 from posteriori.classification import BayesianLogisticRegression
 from posteriori.decomposition import BayesianFactorAnalysis, BayesianPCA
 from posteriori.density import AdaptiveHistogram, Histogram
-from posteriori.estimators import ChecksItself, HasEvidence, offers
+from posteriori.estimators import offers
+from posteriori.estimators.contract import ChecksItself, HasEvidence
 from posteriori.regression import BayesianLinearRegressor, PoissonRegressor
 from posteriori.sequence import (
     AutoregressiveSeries,

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.distributions.composites.zero_or_counts import ZeroOrCounts
 from posteriori.estimators.approximate_posterior import ApproximatePosterior, Unweighed
 from posteriori.estimators.estimator_rows import check_counts, check_grouped_inputs, check_rows
 from posteriori.estimators.group_columns import (
@@ -37,7 +38,6 @@ from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import width_factor
 from posteriori.regression.generalized.count_regression import NegativeBinomialRegressor
 from posteriori.regression.generalized.occurrence import OccurrenceRegressor
-from posteriori.regression.generalized.zero_or_counts import ZeroOrCounts
 
 __all__ = ["HurdleRegressor"]
 

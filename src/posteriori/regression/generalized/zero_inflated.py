@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.distributions.composites.mixture import Mixture
+from posteriori.distributions.composites.zero_or_counts import ZeroOrCounts
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.estimator_rows import Rows
 from posteriori.estimators.group_columns import GroupEffects
@@ -44,7 +45,6 @@ from posteriori.numerics.types import Array
 from posteriori.regression.generalized.count_regression import DispersedRegressor
 from posteriori.regression.generalized.generalized_regression import START, RowNodes
 from posteriori.regression.generalized.occurrence import log_odds, mean_occurrence
-from posteriori.regression.generalized.zero_or_counts import ZeroOrCounts
 
 __all__ = ["ZeroInflatedRegressor"]
 

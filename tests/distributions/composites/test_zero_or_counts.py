@@ -7,7 +7,7 @@ import pytest
 
 from posteriori.distributions import NegativeBinomial, Poisson
 from posteriori.distributions.batches import take_members
-from posteriori.regression.generalized.zero_or_counts import ZeroOrCounts
+from posteriori.distributions.composites.zero_or_counts import ZeroOrCounts
 
 COUNTS = NegativeBinomial([0.5, 3.0, 40.0], mean=[0.2, 2.0, 6.0])
 CHANCE = np.array([0.1, 0.6, 0.95])
