@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posteriori import Gamma, Normal
+from posteriori import Gamma, Normal, StudentT
 from posteriori.modeling import Input, Model
 from tests.modeling.posterior.calibrated_models import STUDIES, mixture
 
@@ -69,6 +69,21 @@ def test_groups_that_are_seen_well_are_as_good_as_known() -> None:
     assert m.infer(g=group, y=y, method="vmp").cautions == []
     few = m.infer(g=group[::100], y=y[::100], method="vmp")
     assert few.cautions == ["intervals of between are too narrow"]
+
+
+def test_student_noise_is_looked_at_through_the_weights_of_its_rows() -> None:
+    y = np.array([5.6, 1.6, -0.6, 1.4, -0.2, 0.2, 3.6, 2.4])
+    known = Model()
+    known.mu = Normal(0, scale=5).iid(8)
+    known.y = StudentT(4, known.mu, scale=1.0)
+    post = known.infer(y=y)
+    assert post.cautions == []
+    assert "mu  Normal (8,)" in repr(post)
+    unknown = Model()
+    unknown.mu = Normal(0, scale=5).iid(8)
+    unknown.scale = Gamma(shape=2, rate=2)
+    unknown.y = StudentT(4, unknown.mu, scale=unknown.scale)
+    assert unknown.infer(y=y).cautions == ["intervals of scale are too narrow"]
 
 
 def test_points_have_no_intervals() -> None:

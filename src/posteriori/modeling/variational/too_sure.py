@@ -86,6 +86,7 @@ def _hidden_spreads(factor: BoundFactor, bound: Bound, marginal: Marginal) -> It
     """Yield unknown spreads of a factor whose squares are mostly guessed."""
     parameters = dict(factor.parameters)
     mean = {a.name for t in parameters.pop("mean").terms for a in t.accesses}
+    parameters.pop("weight", None)  # of the rows of a Student t variable: one each, in no print
     spreads = {a.name for poly in parameters.values() for t in poly.terms for a in t.accesses}
     normal = mean | ({factor.name} - bound.observed.keys())
     if any(isinstance(access, Switch) for access in factor.accesses):
@@ -98,19 +99,20 @@ def _hidden_spreads(factor: BoundFactor, bound: Bound, marginal: Marginal) -> It
 
 
 def _uncertain_share(factor: BoundFactor, bound: Bound, marginal: Marginal) -> float:
-    """Return 1 − eᵀ Λ e / N, with residuals e and precision Λ at the means of all unknowns.
+    """Return 1 − w eᵀ Λ e / N, with residuals e, precision Λ and weights w at the means of unknowns.
 
-    What is missing of E[eᵀ Λ e] ≈ N is the uncertainty of the residuals.
+    What is missing of E[w eᵀ Λ e] ≈ N is the uncertainty of the residuals.
     """
     names = {a.name for a in factor.accesses} | ({factor.name} - bound.observed.keys())
     values = {n: Table(np.asarray(marginal(n).mean), bound.layouts[n].axes) for n in names}
     at = {key: substitute(poly, values).value() for key, poly in factor.parameters.items()}
     child = Polynomial((child_term(factor, bound),), factor.rows, factor.events)
     x = substitute(child, values).value()
+    weight = at.pop("weight", np.ones(()))
     normal = construct(factor.family, at, factor.name)
     there = np.isfinite(x).reshape(*x.shape[: len(factor.rows)], -1).all(axis=-1)
     x = np.where(np.isfinite(x), x, at["mean"])
-    squares = 2.0 * (normal.log_prob(at["mean"]) - normal.log_prob(x))[there]
+    squares = (2.0 * weight * (normal.log_prob(at["mean"]) - normal.log_prob(x)))[there]
     width = math.prod(axis.size for axis in factor.events)
     return 1.0 - float(squares.mean()) / width if squares.size else 0.0
 
