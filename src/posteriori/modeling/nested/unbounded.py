@@ -26,7 +26,7 @@ __all__ = ["Coordinates", "Free", "as_free"]
 
 #: Parts of the prior at which mass is looked for.
 _LEVELS = np.array([0.5, 0.1, 0.9, 0.01, 0.99, 0.3, 0.7])
-#: Coordinates beyond ± this are those of the end: squares of e³⁰⁰ are still numbers.
+#: Coordinates beyond ± this are those of an end: squares of e³⁰⁰ are still numbers.
 _LARGEST = 300.0
 #: Scales of coordinates are not smaller, in case a prior is nearly a constant.
 _LEAST_SCALE = 1e-3
@@ -67,10 +67,10 @@ class Free(NamedTuple):
 
     def read(self, u: Array) -> tuple[Array, Array]:
         """Return the values (..., *shape) at coordinates (..., size), and logs of the Jacobian."""
-        u = np.clip(u, -_LARGEST, _LARGEST)
         if self.is_simplex:
-            return self._probabilities(u)
+            return self._probabilities(_between_ends(u))
         above, below = np.isfinite(self.low), np.isfinite(self.high)
+        endless, u = u, _between_ends(u)
         both = above & below
         # ln x' = ln(b − a) − |u| − 2 ln(1 + e^{−|u|})
         tail = np.log1p(np.exp(-np.abs(u)))
@@ -80,7 +80,7 @@ class Free(NamedTuple):
             logs = np.where(both, np.log(self.high - self.low) - np.abs(u) - 2.0 * tail, u)
         positive = np.exp(u)
         one_end = np.where(above, self.low + positive, self.high - positive)
-        values = np.where(both, inside, np.where(above | below, one_end, u))
+        values = np.where(both, inside, np.where(above | below, one_end, endless))
         log_jacobian = np.where(above | below, logs, 0.0).sum(axis=-1)
         if self.is_ordered:
             is_first = np.all(np.diff(values, axis=-1) > 0.0, axis=-1)
@@ -101,14 +101,14 @@ class Free(NamedTuple):
             if self.is_simplex:
                 logs = np.log(values)
                 u = (logs[..., :-1] - logs[..., -1:]).reshape(*values.shape[: -len(self.shape)], -1)
-                return np.clip(u, -_LARGEST, _LARGEST)
+                return _between_ends(u)
             x = values.reshape(*values.shape[: values.ndim - len(self.shape)], -1)
             above, below = np.isfinite(self.low), np.isfinite(self.high)
             from_low, to_high = np.log(x - self.low), np.log(self.high - x)
             ends = np.where(below, -to_high, 0.0) + np.where(above, from_low, 0.0)
             ends = np.where(below & ~above, to_high, ends)
-            u = np.where(above | below, ends, x)
-        return np.clip(u, -_LARGEST, _LARGEST)
+            far = np.exp(_LARGEST)
+            return np.where(above | below, _between_ends(ends), np.clip(x, -far, far))
 
     def levels(self, levels: Array) -> Array:
         """Return coordinates (L, size) of parts of the prior."""
@@ -120,6 +120,11 @@ class Free(NamedTuple):
         with np.errstate(over="ignore"):  # the far parts of a vague prior
             found = self.prior.quantile(at)
         return self.write(np.broadcast_to(found, (len(levels), *self.shape)))
+
+
+def _between_ends(u: Array) -> Array:
+    """Return coordinates whose numbers differ from their ends."""
+    return np.clip(u, -_LARGEST, _LARGEST)
 
 
 def as_free(factor: BoundFactor, shape: tuple[int, ...]) -> Free | str:
