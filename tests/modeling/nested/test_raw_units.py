@@ -23,7 +23,9 @@ def reaction_times(unit: float = 1.0) -> Posterior:
 
 def test_a_mean_of_student_noise_in_milliseconds() -> None:
     log_dof, a = np.linspace(-7, 6, 521)[:, None], np.linspace(200, 420, 661)
-    prior = stats.gamma(2, scale=10).logpdf(np.exp(log_dof)) + log_dof + stats.norm(0, 500).logpdf(a)
+    prior = (
+        stats.gamma(2, scale=10).logpdf(np.exp(log_dof)) + log_dof + stats.norm(0, 500).logpdf(a)
+    )
     noise = stats.t(np.exp(log_dof)[..., None], a[:, None], 20).logpdf(Y)
     logs = prior + noise.sum(axis=-1)
     weights = np.exp(logs - logsumexp(logs))

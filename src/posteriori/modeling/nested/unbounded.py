@@ -43,7 +43,7 @@ class Free(NamedTuple):
     shape : tuple of int
         Of the whole variable.
     prior : Distribution
-        With 1 in the place of unknown parameters: it only tells where to look.
+        With 1, or I, in the place of unknown parameters: it only tells where to look.
     low, high : arrays (N,)
         Ends of each number; of a simplex 0 and 1.
     is_simplex : bool
@@ -132,6 +132,8 @@ def as_free(factor: BoundFactor, shape: tuple[int, ...]) -> Free | str:
     unknown = [key for key, poly in factor.parameters.items() if not poly.is_known]
     if any(key in _ENDS for key in unknown):
         return f"where {factor.name} ends is unknown"
+    if not issubclass(factor.family, (Dirichlet, MvNormal, Univariate)):
+        return f"{factor.name} is no number"
     prior = _stand_in(factor)
     if isinstance(prior, Dirichlet):
         if shape[-1] < 2:
@@ -139,7 +141,7 @@ def as_free(factor: BoundFactor, shape: tuple[int, ...]) -> Free | str:
         return Free(factor.name, shape, prior, np.zeros(()), np.ones(()), True)
     if isinstance(prior, MvNormal):
         return Free(factor.name, shape, prior, np.asarray(-np.inf), np.asarray(np.inf), False)
-    if not isinstance(prior, Univariate) or has_atoms(prior):
+    if has_atoms(prior):
         return f"{factor.name} is no number"
     low, high = (
         np.broadcast_to(prior.quantile(end), shape).ravel().astype(np.float64) for end in (0.0, 1.0)
@@ -148,11 +150,13 @@ def as_free(factor: BoundFactor, shape: tuple[int, ...]) -> Free | str:
 
 
 def _stand_in(factor: BoundFactor) -> Any:
-    """Return the prior with 1 in the place of unknown parameters."""
+    """Return the prior with 1 in the place of unknown parameters, I in that of matrices."""
     parameters = {}
     for key, poly in factor.parameters.items():
         shape = tuple(axis.size for axis in poly.labels)
-        parameters[key] = poly.value() if poly.is_known else np.ones(shape)
+        is_matrix = factor.family._parameters[key] == 2
+        unit = np.eye(shape[-2], shape[-1]) if is_matrix else np.ones(())
+        parameters[key] = poly.value() if poly.is_known else np.broadcast_to(unit, shape)
     if factor.family in (Normal, MvNormal) and not factor.parameters["mean"].is_known:
         parameters["mean"] = np.zeros_like(parameters["mean"])
     return construct(factor.family, parameters, factor.name)
