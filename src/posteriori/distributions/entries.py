@@ -30,7 +30,7 @@ from posteriori.numerics.types import Array
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Labels", "entries_of", "summarize"]
+__all__ = ["Labels", "entries_of", "place_names", "summarize"]
 
 #: Draws that stand for entries whose marginals have no closed form.
 _DRAWS = 4000
@@ -96,10 +96,10 @@ def _table(name: str, belief: Any, mass: float, labels: Labels, signs: bool) -> 
     if signs and "mean" in answers:
         answers["positive"] = 1.0 - _share_below_zero(belief)
     flat = {column: np.ravel(np.broadcast_to(x, shape)) for column, x in answers.items()}
-    return pandas.DataFrame(flat, index=list(_places(name, shape, labels)))
+    return pandas.DataFrame(flat, index=list(place_names(name, shape, labels)))
 
 
-def _places(name: str, shape: tuple[int, ...], labels: Labels) -> Iterator[str]:
+def place_names(name: str, shape: tuple[int, ...], labels: Labels = ()) -> Iterator[str]:
     """Yield ``name[place]`` for each entry; axes whose places are called "" are left out."""
     given = [*labels, *(None for _ in shape)]
     axes = [range(n) if known is None else known for n, known in zip(shape, given, strict=False)]
@@ -167,6 +167,11 @@ def entries_of(belief: Any) -> Any:
     if isinstance(belief, Univariate):
         return belief
     return _drawn(belief)
+
+
+@entries_of.register
+def _(belief: PointMass) -> PointMass:
+    return PointMass(belief.location)
 
 
 @entries_of.register

@@ -35,6 +35,7 @@ from posteriori.plotting.pictures.distribution_pictures import PLOTTABLE, pictur
 from posteriori.plotting.pictures.mixture_pictures import plot_mixture
 from posteriori.plotting.pictures.network_pictures import plot_network
 from posteriori.plotting.pictures.partition_pictures import plot_choice, plot_partitions
+from posteriori.plotting.pictures.posterior_pictures import plot_posterior
 from posteriori.plotting.pictures.prediction_pictures import plot_prediction
 from posteriori.plotting.pictures.tree_pictures import plot_tree
 from posteriori.plotting.updates import plot_update
@@ -58,6 +59,7 @@ _BY_PATH: dict[str, Any] = {
     "posteriori.inference.state_chains.hidden_markov.HiddenMarkovPosterior": plot_state_posterior,
     "posteriori.mixture.partition_posterior.EnumeratedPartitions": plot_partitions,
     "posteriori.mixture.partition_posterior.SampledPartitions": plot_partitions,
+    "posteriori.modeling.posterior.posterior.Posterior": plot_posterior,
     "posteriori.networks.bayesian_network.BayesianNetwork": plot_network,
     "posteriori.sequence.factorial_model.FactorialHiddenMarkovModel": plot_factorial,
     "posteriori.sequence.hidden_markov_chain.HiddenMarkovChain": plot_transitions,
@@ -81,6 +83,8 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     ``PointMass``                   a spike
     batch, list or mapping of them  all of them, with labels
     ``BayesResult``                 prior, likelihood and posterior (:func:`plot_update`)
+    posterior of a ``Model``        every number that was learned, members of a plate in rows; ``names=``
+                                    chooses (one Axes for each panel)
     list or mapping of evidences    models in the order of evidence (:func:`plot_evidence`)
     ``ReliabilityCurve``            observed against given probability (:func:`plot_reliability`)
     ``Confusion``                   true against chosen classes (:func:`plot_confusion`)

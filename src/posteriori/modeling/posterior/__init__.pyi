@@ -4,5 +4,9 @@ from posteriori.modeling.posterior.checked_blocks import check_reliability as ch
 from posteriori.modeling.posterior.messages import make_messages as make_messages
 from posteriori.modeling.posterior.prediction import joint as joint, predict as predict
 from posteriori.modeling.posterior.storage import save_posterior as save_posterior
-from posteriori.modeling.posterior.summaries import html_of as html_of, summary as summary
+from posteriori.modeling.posterior.summaries import (
+    html_of as html_of,
+    marginals as marginals,
+    summary as summary,
+)
 from posteriori.modeling.posterior.updating import update as update

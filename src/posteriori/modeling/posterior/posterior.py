@@ -305,6 +305,20 @@ class Posterior:
             return self._solved.by_name[name].expect(name, function)
         return distributions.expect(marginal, function)
 
+    def marginals(self, *names: str) -> dict[str, Any]:
+        """Return the distributions of unknowns by name, by default of all that the data tell something of.
+
+        Examples
+        --------
+        >>> from posteriori import Model, Normal
+        >>> m = Model()
+        >>> m.mu = Normal(0, variance=9)
+        >>> m.y = Normal(m.mu, variance=1)
+        >>> m.infer(y=2.0).marginals()
+        {'mu': Normal(1.8, variance=0.9)}
+        """
+        return questions.marginals(self, names)
+
     def summary(self, *names: str, mass: float = 0.9) -> DataFrame:
         """Return a table with a row for each number: mean, standard deviation and interval.
 

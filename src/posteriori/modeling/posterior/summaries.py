@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from posteriori.modeling.posterior.posterior import Posterior
 
-__all__ = ["html_of", "summary"]
+__all__ = ["html_of", "marginals", "summary"]
 
 #: Rows that a notebook shows.
 _SHOWN = 40
@@ -24,8 +24,12 @@ _SHOWN = 40
 
 def summary(posterior: Posterior, names: Sequence[str], mass: float) -> DataFrame:
     """Return a row for each number of the unknowns, of all that the data tell of by default."""
-    asked = names or _informed(posterior)
-    return summarize({name: posterior[name] for name in asked}, mass)
+    return summarize(posterior.marginals(*names), mass)
+
+
+def marginals(posterior: Posterior, names: Sequence[str]) -> dict[str, Any]:
+    """Return the marginals of the unknowns, of all that the data tell of by default."""
+    return {name: posterior[name] for name in names or _informed(posterior)}
 
 
 def _informed(posterior: Posterior) -> list[str]:

@@ -19,6 +19,7 @@ from posteriori.plotting.pictures.chain_layout import (
 )
 
 __all__ = [
+    "name_states",
     "paint_ribbons",
     "paint_series",
     "paint_transitions",
@@ -40,7 +41,7 @@ def plot_state_posterior(posterior: Any, ax: Any = None, *, names: Any = None) -
     with axes_for(ax, (6.4, 2.4)) as axes:
         paint_ribbons(axes, p, (0.0, 1.0), alpha=_ALONE, names=_names(names, p.shape[1]))
         axes.set(xlabel="step", ylabel="probability")
-        _name_states(axes, p.shape[1])
+        name_states(axes, p.shape[1])
     return axes
 
 
@@ -64,7 +65,7 @@ def plot_hidden_model(model: Any, ax: Any = None, *, X: Any = None, column: Any 
     with axes_for(ax, (6.4, 3.0)) as axes:
         paint_series(axes, values, p)
         axes.set(xlabel="row", ylabel=name)
-        _name_states(axes, p.shape[1])
+        name_states(axes, p.shape[1])
     return axes
 
 
@@ -77,7 +78,7 @@ def plot_factorial(model: Any, ax: Any = None, *, X: Any) -> list[Axes]:
             names = [str(k) for k in range(p.shape[1])]
             paint_ribbons(axes, p, (0.0, 1.0), alpha=_ALONE, names=names)
             axes.set(ylabel=f"chain {m}", yticks=[0.0, 1.0])
-            _name_states(axes, p.shape[1])
+            name_states(axes, p.shape[1])
         panels[-1].set_xlabel("row")
     return panels
 
@@ -206,7 +207,8 @@ def _names(names: Any, count: int) -> list[str]:
     return [str(k) for k in range(count)] if names is None else [str(name) for name in names]
 
 
-def _name_states(axes: Axes, count: int) -> None:
+def name_states(axes: Axes, count: int) -> None:
+    """Put the names of several states to the right of the axes."""
     if count > 1:
         axes.legend(title="state", loc="center left", bbox_to_anchor=(1.01, 0.5), borderaxespad=0.0)
 

@@ -30,14 +30,16 @@ def draw_curves(
     mass: float = 0.95,
     between: Any = None,
     color: Any = None,
+    components: bool = True,
 ) -> None:
-    """Draw distributions of one number: one in detail, several beside each other."""
+    """Draw distributions of one number: one in detail, a mixture with its components, several beside each other."""
     if not 0 < mass < 1:
         raise ValueError(f"mass must lie strictly between 0 and 1, got {mass!r}")
     asked = None if between is None else check_between(between)
     if len(members) == 1:
         ((label, member),) = members.items()
-        _draw_one(axes, member, label, mass, asked, color or COLORS[0])
+        parted = components and isinstance(member.batch, MixtureFamily) and not member.index
+        _draw_one(axes, member, label, mass, asked, color or COLORS[0], parted)
     else:
         _draw_several(axes, members, mass, asked)
     axes.set_xlabel(axes.get_xlabel() or "x")
@@ -45,7 +47,13 @@ def draw_curves(
 
 
 def _draw_one(
-    axes: Axes, member: Member, label: str, mass: float, between: Range | None, color: Any
+    axes: Axes,
+    member: Member,
+    label: str,
+    mass: float,
+    between: Range | None,
+    color: Any,
+    parted: bool,
 ) -> None:
     if isinstance(member.batch, PointMass):
         draw_spike(axes, member, label, color)
@@ -54,7 +62,7 @@ def _draw_one(
     else:
         where = range_of([member], mass, between)
         x, _ = draw_curve(axes, member, label, color, where=where)
-        if isinstance(member.batch, MixtureFamily) and not member.index:
+        if parted:
             draw_components(axes, member.batch, x)
         _shade_interval(axes, member, mass, x, color)
         _mark_centre(axes, member, color)

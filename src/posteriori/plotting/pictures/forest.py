@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,10 @@ from posteriori.plotting.parts.frame import place_legend
 from posteriori.plotting.parts.members import Member
 from posteriori.plotting.parts.style import Axes, color_of, marker_of
 
-__all__ = ["draw_forest", "marginals_of"]
+__all__ = ["draw_forest", "draw_intervals", "marginals_of"]
+
+#: More rows than this are drawn with thin lines.
+_CROWDED = 80
 
 
 def draw_forest(
@@ -39,12 +43,34 @@ def draw_forest(
     rows = np.arange(size, dtype=np.float64)
     for position, (label, member) in enumerate(members.items()):
         shift = 0.5 * (position - 0.5 * (len(members) - 1)) / len(members)
-        _draw_rows(axes, member, label, rows + shift, mass, position)
+        intervals = partial(_intervals, member)
+        centres = member.value("mean")
+        draw_intervals(axes, rows + shift, intervals, centres, mass, label=label, position=position)
     axes.set_yticks(rows, [f"x{_subscript(i)}" for i in range(size)] if names is None else names)
     axes.set_ylim(size - 0.4, -0.6)
     axes.set_xlabel(f"mean, 50% and {100 * mass:.4g}% intervals")
     if len(members) > 1:
         place_legend(axes, above=True)
+
+
+def draw_intervals(
+    axes: Axes,
+    rows: Array,
+    intervals: Callable[[float], tuple[Array, Array]],
+    centres: Any,
+    mass: float,
+    *,
+    label: str | None = None,
+    position: int = 0,
+) -> None:
+    """Draw intervals that hold ``mass`` and one half, and centres, medians by default, in rows."""
+    color, marker = color_of(position), marker_of(position)
+    thin, thick, size = (1.4, 4.0, 6.0) if len(rows) <= _CROWDED else (0.6, 1.6, 2.5)
+    axes.hlines(rows, *intervals(mass), color=color, lw=thin)
+    axes.hlines(rows, *intervals(0.5), color=color, lw=thick, alpha=0.55)
+    if centres is None:
+        centres = intervals(1e-9)[0]
+    axes.plot(centres, rows, marker=marker, ms=size, color=color, ls="none", label=label)
 
 
 def marginals_of(d: Any) -> Any:
@@ -60,19 +86,6 @@ def marginals_of(d: Any) -> Any:
     if isinstance(d, Multinomial):
         return Binomial(np.asarray(d.trials)[..., None], d.probabilities)
     return None
-
-
-def _draw_rows(
-    axes: Axes, member: Member, label: str, rows: Array, mass: float, position: int
-) -> None:
-    color = color_of(position)
-    low, high = _intervals(member, mass)
-    axes.hlines(rows, low, high, color=color, lw=1.4)
-    axes.hlines(rows, *_intervals(member, 0.5), color=color, lw=4, alpha=0.55)
-    centre = member.value("mean")
-    if centre is None:
-        centre = _intervals(member, 1e-9)[0]
-    axes.plot(centre, rows, marker=marker_of(position), ms=6, color=color, ls="none", label=label)
 
 
 def _intervals(member: Member, mass: float) -> tuple[Array, Array]:
