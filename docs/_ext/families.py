@@ -1,18 +1,13 @@
-"""The ``families`` and ``pairs`` directives: what each family can do, read from the code itself."""
-
-import inspect
-from collections.abc import Iterable
+"""The ``families``, ``pairs`` and ``parameters`` directives: what each family is and can do, read from the code."""
 
 from docutils import nodes
+from family_words import ELSEWHERE, list_families, list_parameters
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-import posteriori.distributions as room
-from posteriori.distributions import CAPABILITIES, Distribution, ExponentialFamily, Univariate
+from posteriori.distributions import CAPABILITIES, Distribution
 from posteriori.distributions.conjugate.pair import list_pairs
-
-ABSTRACT = (Distribution, ExponentialFamily, Univariate)
 
 
 class Table(SphinxDirective):
@@ -48,7 +43,7 @@ class Families(Table):
     """Families down, capabilities across; capabilities that go together share a column."""
 
     def run(self) -> list[nodes.Node]:
-        families = list(list_families())
+        families = list_families()
         columns: dict[tuple[bool, ...], list[str]] = {}
         for name in CAPABILITIES:
             pattern = tuple(has(family, name) for family in families)
@@ -85,12 +80,20 @@ class Pairs(Table):
         return line
 
 
-def list_families() -> Iterable[type[Distribution]]:
-    """Yield the public families: exponential ones first, then by name."""
-    named = (getattr(room, name) for name in room.__all__)
-    found = [c for c in named if inspect.isclass(c) and issubclass(c, Distribution)]
-    found = [family for family in found if family not in ABSTRACT]
-    return sorted(found, key=lambda c: (not issubclass(c, ExponentialFamily), c.__name__))
+class Parameters(Table):
+    """Families down; their parameters, and the same distribution in SciPy and PyMC, across."""
+
+    def run(self) -> list[nodes.Node]:
+        head = [nodes.Text(text) for text in ("family", "parameters", "scipy.stats", "PyMC")]
+        rows = [
+            [
+                self.link(family),
+                code(", ".join(list_parameters(family))),
+                *map(code, ELSEWHERE[family.__name__]),
+            ]
+            for family in list_families()
+        ]
+        return [self.table(head, rows, "parameters")]
 
 
 def has(family: type[Distribution], name: str) -> bool:
@@ -102,6 +105,11 @@ def has(family: type[Distribution], name: str) -> bool:
     return hasattr(family, name)
 
 
+def code(text: str) -> nodes.Node:
+    """Write code, or nothing."""
+    return nodes.literal(text=text) if text else nodes.Text("")
+
+
 def stack(names: list[str]) -> nodes.Node:
     """Write names under each other."""
     return nodes.inline("", "", *(nodes.literal(text=name) for name in names))
@@ -110,4 +118,5 @@ def stack(names: list[str]) -> nodes.Node:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("families", Families)
     app.add_directive("pairs", Pairs)
+    app.add_directive("parameters", Parameters)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
