@@ -85,7 +85,7 @@ def test_every_public_estimator_is_under_the_law():
 
 def test_options_are_those_of_docstrings():
     assert ("solver", "lbfgs") in options_of(GaussianMixture())
-    assert ("moves", False) in options_of(GaussianMixture())
+    assert ("split_merge", False) in options_of(GaussianMixture())
     assert not [name for name in MORE if name not in {one.__name__ for one in LAWS}]
 
 
