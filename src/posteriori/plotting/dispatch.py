@@ -16,6 +16,7 @@ from posteriori.estimators.contract import (
 from posteriori.numerics import LogEvidence
 from posteriori.plotting.calibrations import plot_confusion, plot_reliability
 from posteriori.plotting.classifiers import plot_boundary
+from posteriori.plotting.comparisons import plot_comparison
 from posteriori.plotting.evidences import plot_evidence
 from posteriori.plotting.parts.part_names import short_name
 from posteriori.plotting.parts.style import Axes, axes_for
@@ -61,6 +62,7 @@ _BY_PATH: dict[str, Any] = {
     "posteriori.mixture.partition_posterior.SampledPartitions": plot_partitions,
     "posteriori.modeling.posterior.posterior.Posterior": plot_posterior,
     "posteriori.networks.bayesian_network.BayesianNetwork": plot_network,
+    "posteriori.selection.comparison.Comparison": plot_comparison,
     "posteriori.sequence.factorial_model.FactorialHiddenMarkovModel": plot_factorial,
     "posteriori.sequence.hidden_markov_chain.HiddenMarkovChain": plot_transitions,
     "posteriori.sequence.hidden_markov_model.HiddenMarkovModel": plot_hidden_model,
@@ -86,6 +88,7 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     posterior of a ``Model``        every number that was learned, members of a plate in rows; ``names=``
                                     chooses (one Axes for each panel)
     list or mapping of evidences    models in the order of evidence (:func:`plot_evidence`)
+    ``rank_models(…)``              how far each model is behind the best on rows held out, and by evidence
     ``ReliabilityCurve``            observed against given probability (:func:`plot_reliability`)
     ``Confusion``                   true against chosen classes (:func:`plot_confusion`)
     ``model.tree_``                 questions and answers of a decision tree, yes to the left

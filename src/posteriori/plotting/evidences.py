@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from posteriori.numerics import LogEvidence
 from posteriori.numerics.logspace import softmax
+from posteriori.numerics.types import Array
 from posteriori.plotting.parts.part_names import number_text
-from posteriori.plotting.parts.style import COLORS, Axes, axes_for
+from posteriori.plotting.parts.style import COLORS, INK, Axes, axes_for
 
-__all__ = ["plot_evidence"]
+__all__ = ["draw_behind", "probability_text", "plot_evidence"]
 
 
 def plot_evidence(evidences: Any, ax: Any = None, *, label: Any = None) -> Axes:
@@ -53,23 +54,51 @@ def plot_evidence(evidences: Any, ax: Any = None, *, label: Any = None) -> Axes:
     behind = values - values.max()
     chance = softmax(values)
     with axes_for(ax, (5.4, min(12.0, 1.0 + 0.42 * len(values)))) as axes:
-        rows = np.arange(len(values))
-        axes.hlines(rows, behind[order], 0.0, color=COLORS[0], lw=3)
-        axes.plot(behind[order], rows, marker="o", ms=8, color=COLORS[0], ls="none")
-        if np.any(errors > 0):
-            axes.errorbar(
-                behind[order], rows, xerr=errors[order], color=COLORS[1], ls="none", capsize=3
-            )
-        for row, i in enumerate(order):
-            axes.text(1.02, row, _percent(chance[i]), va="center", transform=_right_of(axes))
-        axes.set_yticks(rows, [names[i] for i in order])
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        reach = (behind - errors)[np.isfinite(behind)].min()
-        widest = max(-reach, 1.0)
-        axes.set_xlim(-1.06 * widest, max(0.06 * widest, 1.2 * errors.max()))
+        texts = [probability_text(chance[i]) for i in order]
+        draw_behind(axes, behind[order], errors[order], [names[i] for i in order], texts)
         best = number_text(values.max())
         axes.set_xlabel(f"ln p({of}) less that of the best, {best}; at right: probability")
     return axes
+
+
+def draw_behind(
+    axes: Axes,
+    behind: Array,
+    errors: Array,
+    names: Sequence[str],
+    texts: Sequence[str],
+    colors: Sequence[str] | None = None,
+) -> None:
+    """Draw how far models are behind the best, with their errors, a row each; NaN is left blank.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+    behind, errors : (N,)
+        At most 0, and at least 0.
+    names, texts : sequence of str
+        At the left and at the right of each row.
+    colors : sequence, optional
+        Of the rows.
+    """
+    rows = np.arange(len(behind))
+    paints = np.array(colors or [COLORS[0]] * len(rows))
+    axes.hlines(rows, behind, 0.0, color=paints, lw=3)
+    for color in dict.fromkeys(paints):
+        mine = paints == color
+        axes.plot(behind[mine], rows[mine], marker="o", ms=8, color=color, ls="none")
+    for row, text in enumerate(texts):
+        axes.text(1.02, row, text, va="center", transform=_right_of(axes))
+    told = errors > 0
+    if np.any(told):
+        axes.errorbar(
+            behind[told], rows[told], xerr=errors[told], color=INK, ls="none", lw=1.4, capsize=3
+        )
+    axes.set_yticks(rows, names)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    shown = np.isfinite(behind)
+    widest = max(-(behind - errors)[shown].min(), 1.0)
+    axes.set_xlim(-1.06 * widest, max(0.06 * widest, 1.2 * (behind + errors)[shown].max()))
 
 
 def _collect(evidences: Any, label: Any) -> tuple[Any, Any, list[str], str]:
@@ -110,5 +139,6 @@ def _right_of(axes: Axes) -> Any:
     return axes.get_yaxis_transform()
 
 
-def _percent(p: float) -> str:
+def probability_text(p: float) -> str:
+    """Return a probability in percent, or as a power of ten where it is small."""
     return f"{100 * p:.1f}%" if p >= 5e-4 or p == 0 else f"{p:.0e}".replace("-", "−")
