@@ -69,6 +69,17 @@ def test_rows_set_the_range_and_are_drawn(ax):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("time", "y")
 
 
+@pytest.mark.parametrize("likelihood", ["normal", "student-t"])
+def test_a_process_is_drawn_over_the_rows_that_it_has_seen(likelihood):
+    kernel = KERNEL if likelihood == "normal" else RBF()
+    model = GaussianProcessRegressor(kernel, hyperparameters="fixed", likelihood=likelihood)
+    model.fit(x[:, None], y)
+    shown, asked = plot(model), plot(model, X=x)
+    assert shown.get_xlim() == asked.get_xlim()
+    np.testing.assert_array_equal(shown.lines[0].get_xydata(), asked.lines[0].get_xydata())
+    assert shown.get_legend_handles_labels()[1] == ["90%", "50%", "mean"]
+
+
 def test_range_names_and_masses_can_be_given():
     ax = plot(process().fit(x[:, None], y), between=(-2, 9), names=["hour", "height"], mass=0.8)
     assert ax.get_xlim() == (-2.0, 9.0)
@@ -81,7 +92,7 @@ def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(TypeError, match="GaussianProcessRegressor is not fitted yet"):
         plot(process())
     with pytest.raises(ValueError, match="say where to draw: X= gives the rows"):
-        plot(model)
+        plot(BayesianLinearRegressor().fit(x[:, None], y))
     with pytest.raises(ValueError, match="between must be two finite numbers in order"):
         plot(model, between=(3, 1))
     with pytest.raises(ValueError, match=r"rows of one column, got shape \(30, 2\)"):

@@ -34,6 +34,7 @@ __all__ = [
     "HasEvidence",
     "HasPosterior",
     "HasSteps",
+    "KeepsRows",
     "LeavesOneOut",
     "NamesColumns",
     "PreparesBlocks",
@@ -158,6 +159,12 @@ class FillsGaps(Protocol):
     def score_samples(self, X: Any) -> Array: ...
 
     def gap_beliefs(self, X: Any) -> Any: ...
+
+
+class KeepsRows(Protocol):
+    """Knows the rows that it learned from, (N, D)."""
+
+    X_: Array
 
 
 class AddsColumns(Protocol):

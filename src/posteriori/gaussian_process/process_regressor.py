@@ -166,6 +166,8 @@ class GaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimat
         How it was computed: the structure that was used, the search, jitter if any.
     n_iter_ : int
         Evaluations of the evidence.
+    X_ : (N, D)
+        The rows that it learned from, without those whose targets are missing.
     n_features_in_, feature_names_in_
 
     Notes
@@ -400,6 +402,13 @@ class GaussianProcessRegressor(ApproximatePosterior, RegressorMixin, BaseEstimat
     def kernel_(self) -> Kernel:
         """The kernel with the parameters that were chosen."""
         return self._fitted().kernel
+
+    @property
+    def X_(self) -> Array:
+        """The rows that it learned from, without those whose targets are missing, (N, D)."""
+        self._fitted()
+        kept: Array = self._given.X if isinstance(self._given, GivenRows) else self._given
+        return kept
 
     @property
     def log_evidence_(self) -> LogEvidence:

@@ -95,7 +95,8 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     fitted classifier               regions, boundaries and rows, with ``X=`` and ``y=``
                                     (:func:`plot_boundary`)
     fitted regression of one        mean and bands that hold half and nine tenths of new targets,
-    column                          with ``X=`` and ``y=``, or ``between=``
+    column                          with ``X=`` and ``y=``, or ``between=``; a Gaussian process needs
+                                    neither
     fitted mixture, or ``Mixture``  weighted components of one column, ellipses of two, over the rows
                                     ``X=``
     fitted ``PCA``                  variances of its components (scree)
@@ -128,7 +129,7 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
 
     Returns
     -------
-    matplotlib Axes
+    matplotlib Axes, or an array of them where there are several panels
 
     Raises
     ------

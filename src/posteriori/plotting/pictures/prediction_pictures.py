@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.estimators.contract import KeepsRows, offers
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.frame import place_legend
 from posteriori.plotting.parts.members import Range
@@ -39,12 +40,12 @@ def plot_prediction(
     model : fitted regression of one column
         With ``predict_dist``.
     X : array_like (N, 1) or (N,), optional
-        Rows, which also set the range.
+        Rows, which also set the range; without them, those that a Gaussian process has seen do.
     y : array_like (N,), optional
         Their targets; the rows are not drawn if None.
     ax : matplotlib Axes, optional
     between : pair of float, optional
-        The range; needed where there is no ``X``.
+        The range; needed where there is no ``X`` and the model does not keep the rows that it saw.
     names : pair of str, optional
         Names of the column and of the target.
     mass : float or sequence of float
@@ -53,7 +54,8 @@ def plot_prediction(
     _check_model(model)
     rows = None if X is None else _check_column(X)
     targets = None if y is None else _check_targets(rows, y)
-    x = np.linspace(*_range(rows, between), _POINTS)
+    seen = model.X_[:, 0] if rows is None and offers(model, KeepsRows) else rows
+    x = np.linspace(*_range(seen, between), _POINTS)
     believed = model.predict_dist(named_points(model, x[:, None]))
     if np.shape(believed.mean) != x.shape:
         raise TypeError("a regression of several outputs has no plot; fit one for each output")
