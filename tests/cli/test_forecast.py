@@ -24,6 +24,22 @@ def years(tmp_path: Path) -> Path:
 ASKED = ("--time", "year", "--value", "flow", "--models", "walk,level", "--origins", 2)
 
 
+def test_months_as_numbers_give_the_forecast_of_months_as_dates(tmp_path: Path) -> None:
+    months = pd.period_range("1949-01", periods=36, freq="M")
+    written = []
+    for form in ("%Y%m", "%Y-%m"):
+        table = pd.DataFrame({"year": months.strftime(form), "flow": range(36)})
+        table.to_csv(tmp_path / "t.csv", index=False)
+        done = run("forecast", tmp_path / "t.csv", *ASKED, "--out", tmp_path / "out.csv")
+        assert done.exit_code == 0, done.output
+        said = " ".join(done.output.split())
+        assert "36 months from 1949-01 to 1951-12" in said
+        assert ("dates are read as months; '194901' is 1949-01" in said) == (form == "%Y%m")
+        written.append((tmp_path / "out.csv").read_bytes())
+    assert written[0] == written[1]
+    assert b"1952-01" in written[0]
+
+
 def test_a_forecast_is_printed_and_written(years: Path, tmp_path: Path) -> None:
     page, out, model = (tmp_path / name for name in ("f.html", "f.csv", "f.po"))
     done = run("forecast", years, *ASKED, "--html", page, "--out", out, "--save", model)

@@ -34,6 +34,26 @@ def test_firsts_of_months_are_months_with_the_day_first() -> None:
     assert found.frame["t"].astype(str).tolist() == ["2020-05-01", "2020-06-01"]
 
 
+@pytest.mark.parametrize("form", ["%Y%m", "%YM%m", "%y-%m"])
+def test_months_without_a_sign_are_forecast_and_saved_as_months_with_one(
+    form: str, tmp_path: Path
+) -> None:
+    months = pd.date_range("1949-01", periods=48, freq="MS")
+    whole = pd.date_range("1953-01", periods=2, freq="MS")
+    plain = forecast(table_of([f"{month:%Y-%m}" for month in months]), **FAST, horizon=2)
+    written = [month.strftime(form) for month in months]
+    for times in (written, [int(t) for t in written] if form == "%Y%m" else written):
+        found = forecast(table_of(times), **FAST, horizon=2)
+        assert "48 months from 1949-01 to 1952-12" in found.notes
+        pd.testing.assert_frame_equal(found.frame, plain.frame)
+        save_model(found.model, tmp_path / "model")
+        later = {"t": [type(times[0])(month.strftime(form)) for month in whole]}
+        told = load_model(tmp_path / "model").predict(later)
+        np.testing.assert_allclose(told["median"], plain.frame["median"])
+        cut = forecast(table_of(times), **FAST, event=times[40])
+        assert "40 months from 1949-01 to 1952-04" in cut.notes
+
+
 def test_a_choice_between_two_orders_is_said_and_can_be_made() -> None:
     table = table_of(FIRSTS[:12])
     found = forecast(table, **FAST, horizon=1)

@@ -30,6 +30,17 @@ def test_states_are_found_and_ordered_by_the_first_column():
     np.testing.assert_allclose(told["state_probability"], found.probabilities.max(axis=1))
 
 
+def test_months_as_numbers_are_dates_where_rows_are_asked_to_be_ordered_by_them():
+    months = pd.period_range("1949-01", periods=40, freq="M").strftime("%Y%m").astype(int)
+    table = pd.DataFrame({"month": months, "heat": np.arange(40) // 20 * 3.0 + np.arange(40) % 3})
+    asked = read_series(table, None, "month", None, seed=0)
+    assert asked.time.kind == "date"
+    assert asked.notes[0] == "'month': dates are read as months; '194901' is 1949-01"
+    unasked = read_series(table, None, None, None, seed=0)
+    assert unasked.time is None
+    assert "numbers such as 194901 could be dates: if they are, write 1949-01" in unasked.notes[0]
+
+
 def test_the_order_of_rows_does_not_matter_where_times_are_known():
     """Rows of both states are alike: only their neighbours tell which they are of."""
     days = pd.date_range("2024-01-01", periods=90).astype(str)

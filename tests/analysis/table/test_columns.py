@@ -10,6 +10,7 @@ from posteriori.analysis.table.columns import (
     convert_column,
     describe_columns,
     guess_column,
+    numbers_in,
 )
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.values import (
@@ -339,3 +340,23 @@ def test_polars_is_read():
 def test_vectors_are_no_tables():
     with pytest.raises(ValueError, match=r"a table has two axes, got an array of shape \(3,\)"):
         to_pandas(np.arange(3))
+
+
+@pytest.mark.parametrize("form", [int, float, str])
+def test_numbers_that_could_be_months_stay_numbers_unless_they_order_rows(form):
+    months = pd.Series([form(f"19{49 + k // 12}{k % 12 + 1:02d}") for k in range(30)])
+    column = guess_column("month", months)
+    assert (column.kind, column.limits) == ("number", (194901.0, 195106.0))
+    assert "could be dates: if they are, write 1949-01" in column.note
+    dated = guess_column("month", months, orders_rows=True)
+    assert (dated.kind, dated.style) == ("date", "as months")
+    again = numbers_in(dated, pd.Series(["195106", "1951-06", None]))
+    np.testing.assert_allclose(again, [dated.limits[1]] * 2 + [np.nan])
+
+
+@pytest.mark.parametrize("name", ["id", "price"])
+def test_numbers_of_six_digits_that_are_no_months_stay_what_they_are(name):
+    numbers = pd.Series(np.arange(123456, 123496))
+    column = guess_column(name, numbers)
+    assert guess_column(name, numbers, orders_rows=True) == column
+    assert "dates" not in column.note

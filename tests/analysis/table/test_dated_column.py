@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.table.dated_column import read_dated_table
+from posteriori.analysis.table.dated_column import read_dated_table, read_moment
+from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.series_calendar import (
     choose_horizon,
     choose_periods,
@@ -65,6 +66,98 @@ def test_decimal_years_and_quarters_are_read() -> None:
     decimal = set_clock(1949.0 + np.arange(24) / 12.0)
     assert name_steps(decimal).periods == (12.0,)
     assert name_steps(set_clock(np.arange(10.0))).step == "step"
+
+
+MONTHS = pd.period_range("1949-01", periods=30, freq="M")
+NUMBERS = np.array([100 * month.year + month.month for month in MONTHS])
+LEFT = np.arange(30) % 7 != 3
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        NUMBERS,
+        NUMBERS.astype(np.int32),
+        NUMBERS.astype(np.float64),
+        NUMBERS.astype(np.float32),
+        pd.array(NUMBERS, dtype="Int64"),
+        pd.Categorical(NUMBERS),
+        NUMBERS.astype(str),
+        [f" {number}\t" for number in NUMBERS],
+        NUMBERS.astype(object),
+        [f"{month.year}M{month.month:02d}" for month in MONTHS],
+        [f"{month.year}-M{month.month}" for month in MONTHS],
+        [f"{month:%y-%m}" for month in MONTHS],
+    ],
+)
+@pytest.mark.parametrize("kept", [np.full(30, True), LEFT], ids=["all", "gaps"])
+def test_months_are_read_as_their_first_days(column: Any, kept: Any) -> None:
+    table = pd.DataFrame({"month": column, "y": np.arange(30.0)})[kept]
+    written = table.assign(month=[f"{month}-01" for month in MONTHS[kept]])
+    found, wanted = (read_dated_table(t, "month", "y").series[0].rows for t in (table, written))
+    assert found.clock == wanted.clock
+    np.testing.assert_array_equal(found.positions, wanted.positions)
+    np.testing.assert_array_equal(found.y, wanted.y)
+
+
+def test_months_of_polars_and_of_two_series_are_read() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"month": NUMBERS, "y": np.arange(30.0)})
+    assert read_dated_table(to_pandas(frame), "month", "y").series[0].rows.clock.dated
+    both = pd.DataFrame(
+        {"month": [*NUMBERS, *NUMBERS[4:]], "by": ["a"] * 30 + ["b"] * 26, "y": 1.0}
+    )
+    assert all(
+        s.rows.clock.kind == "months" for s in read_dated_table(both, "month", "y", "by").series
+    )
+
+
+def test_weeks_are_read() -> None:
+    weeks = pd.DataFrame({"w": [f"1949-W{k:02d}" for k in range(1, 53)], "y": np.arange(52.0)})
+    clock = read_dated_table(weeks, "w", "y").series[0].rows.clock
+    assert name_steps(clock).step == "week"
+    assert clock.origin == pd.Timestamp("1949-01-03")
+
+
+@pytest.mark.parametrize(
+    ("column", "note"),
+    [
+        (NUMBERS, "'month': dates are read as months; '194901' is 1949-01"),
+        (
+            np.roll(NUMBERS, 1),
+            "could be dates: if they are, write 1951-06",
+        ),
+        (np.arange(19490101, 19490131), "could be dates: if they are, write 1949-01-01"),
+    ],
+)
+def test_what_is_done_with_numbers_that_could_be_dates_is_said(column: Any, note: str) -> None:
+    notes = read_dated_table(
+        pd.DataFrame({"month": column, "y": np.arange(30.0)}), "month", "y"
+    ).notes
+    assert note in notes[0]
+
+
+def test_other_numbers_are_no_dates() -> None:
+    for column in (np.arange(30) + 123456, np.arange(30) + 0.5, np.arange(30) + 1949):
+        table = pd.DataFrame({"t": column, "y": np.arange(30.0)})
+        dated = read_dated_table(table, "t", "y")
+        assert not dated.series[0].rows.clock.dated
+        assert dated.notes == ()
+
+
+def test_rows_whose_formats_disagree_are_named() -> None:
+    dates = ["2020-01-01", "13/01/2020", "01/14/2020", "2020-02-01"]
+    dated = read_dated_table(pd.DataFrame({"d": dates, "y": range(4)}), "d", "y")
+    assert (
+        "'13/01/2020' in row 2 has the day first, '01/14/2020' in row 3 the month" in dated.notes[0]
+    )
+    assert "'2020-01-01' in row 1 has the year first" in dated.notes[0]
+
+
+def test_moments_are_read_as_the_column_writes_them() -> None:
+    column = read_dated_table(pd.DataFrame({"m": NUMBERS, "y": np.arange(30.0)}), "m", "y").time
+    for entry in (194903, "194903", "1949-03", pd.Timestamp("1949-03-01")):
+        assert read_moment(entry, column) == pd.Timestamp("1949-03-01")
 
 
 def test_days_are_read_in_the_order_of_the_table() -> None:

@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.table.dates_in_texts import read_dates
+from posteriori.analysis.table import dates_in_texts
+from posteriori.analysis.table.columns import could_be_dates
+from posteriori.analysis.table.dates_in_texts import are_periods, read_dates
 from posteriori.analysis.table.values import dates_of
 
 
@@ -142,7 +144,137 @@ def test_all_years_of_four_digits_are_read():
 
 @pytest.mark.parametrize(("text", "year"), [("01.03.68", "2068"), ("01.03.69", "1969")])
 def test_years_of_two_digits_are_of_the_century_that_posix_says(text, year):
-    assert days(read_dates([text])) == [f"{year}-03-01"]
+    assert days(read_dates([text, "01.03.20"]))[0] == f"{year}-03-01"
+
+
+@pytest.mark.parametrize(
+    ("texts", "first", "style"),
+    [
+        (["01.03.49", "02.03.49", "13.03.60"], "1949-03-01", "day first of the past century"),
+        (["1-Jan-49", "2-Feb-60"], "1949-01-01", "month in words of the past century"),
+        (
+            [f"{49 + k // 12}-{k % 12 + 1:02d}" for k in range(13)],
+            "1949-01-01",
+            "as months of the past century",
+        ),
+        (["01.03.26", "13.03.49"], "2026-03-01", "day first"),
+        (["01.03.2049", "13.03.2049"], "2049-03-01", "day first"),
+    ],
+)
+def test_years_of_two_digits_that_would_all_lie_ahead_are_of_the_past_century(
+    monkeypatch, texts, first, style
+):
+    monkeypatch.setattr(dates_in_texts, "_this_year", lambda: 2026)
+    found = read_dates(texts)
+    assert days(found)[0] == first
+    assert found.style == style
+    ahead = [remark for remark in found.remarks if "would lie ahead" in remark]
+    assert len(ahead) == style.endswith("of the past century")
+    np.testing.assert_array_equal(read_dates(texts, style=style).values, found.values)
+
+
+def test_later_years_of_two_digits_are_of_the_century_that_was_found(monkeypatch):
+    monkeypatch.setattr(dates_in_texts, "_this_year", lambda: 2026)
+    past, posix = "day first of the past century", "day first"
+    assert days(read_dates(["01.03.22", "01.03.75"], style=past)) == ["1922-03-01", "1975-03-01"]
+    assert days(read_dates(["01.03.27", "01.03.75"], style=posix)) == ["2027-03-01", "1975-03-01"]
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        *(("1949M01", "1949-01-01"), ("1949-M12", "1949-12-01"), ("1949 M3", "1949-03-01")),
+        *(("1949Q1", "1949-01-01"), ("1949-Q4", "1949-10-01"), ("1949 q3", "1949-07-01")),
+        *(("1949-W05", "1949-01-31"), ("1949W05", "1949-01-31"), ("2020-W01", "2019-12-30")),
+        ("2020-W53", "2020-12-28"),
+    ],
+)
+def test_months_quarters_and_weeks_begin_on_their_first_day(text, day):
+    assert days(read_dates([text])) == [day]
+
+
+@pytest.mark.parametrize("text", ["1949M13", "1949M00", "1949Q5", "1949Q0", "1949-W54", "2021-W53"])
+def test_months_quarters_and_weeks_that_no_year_has_are_missing(text):
+    assert np.isnan(read_dates([text], style="year first").values[0])
+
+
+AFTER_ANOTHER = [f"{1949 + k // 12}{k % 12 + 1:02d}" for k in range(30)]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        AFTER_ANOTHER,
+        AFTER_ANOTHER[::-1],
+        [f"{text}.0" for text in AFTER_ANOTHER],
+        [f"{text[2:4]}-{text[4:]}" for text in AFTER_ANOTHER],
+        [text for k, text in enumerate(AFTER_ANOTHER) if k % 5 != 3],
+        AFTER_ANOTHER[::3],
+        AFTER_ANOTHER[::6],
+        ["194901", "195001", "195101"],
+    ],
+)
+def test_a_column_of_months_after_another_is_read_as_months(texts):
+    found = read_dates(texts)
+    plain = [text.removesuffix(".0").replace("-", "")[-4:] for text in texts]
+    assert are_periods(texts)
+    assert days(found) == [f"19{text[:2]}-{text[2:]}-01" for text in plain]
+    assert found.style.startswith("as months")
+    np.testing.assert_array_equal(read_dates(texts[:1], found.style).values, found.values[:1])
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["123456", "123457", "123458"],
+        ["194901", "194902", "194913"],
+        ["194901", "194902", "194900"],
+        ["149901", "149902", "149903"],
+        ["220101", "220102", "220103"],
+        ["194901", "194902"],
+        ["194901", "194903", "194902", "194904"],
+        ["194901", "194906", "195411", "196002", "196112"],
+        ["194901", "194902", "abc"],
+        ["194901", "194902", "1949.5"],
+        ["01-02", "02-03", "03-04", "04-05"],
+        [f"10-{k:02d}" for k in range(1, 20)],
+        ["01-04", "05-08", "09-12"],
+        ["20-29", "30-39", "40-49"],
+        ["-194901", "-194902", "-194903"],
+        ["199000", "205000", "219900"],
+        ["19490101", "19490102", "19490103"],
+        ["1949", "1950", "1951"],
+    ],
+)
+def test_numbers_that_do_not_follow_as_months_are_none(texts):
+    assert not are_periods(texts)
+    found = read_dates(texts)
+    assert found is None or not found.style.startswith("as months")
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_a_few_texts_that_may_be_codes_are_months_only_if_dates_are_asked_for(count):
+    texts = [f"10-{k:02d}" for k in range(1, count + 1)]
+    assert read_dates(texts) is None
+    assert days(read_dates(texts, asked=True)) == [f"2010-{text[3:]}-01" for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "written"),
+    [
+        ([194901, 195503], "1949-01"),
+        ([19490131, 19490201], "1949-01-31"),
+        ([123456, 194901], None),
+        ([194901.5, 194902], None),
+        ([199000, 205000], None),
+        ([19490132, 19490201], None),
+        ([1949, 1950], None),
+        ([-194901, -194902], None),
+    ],
+)
+def test_numbers_that_could_be_dates_are_doubted(numbers, written):
+    found = could_be_dates(np.array(numbers, dtype=float))
+    assert [remark.endswith(f"write {written}") for remark in found] == [True] * bool(written)
 
 
 def test_zones_and_halves_of_the_day():

@@ -161,6 +161,8 @@ def _time_of(
         column = _named(frame, known, time, "time")
         if column.kind not in _TIMES:
             raise ValueError(f"time names {column.name!r}, which holds neither numbers nor dates")
+        if column.kind != "date":
+            column = guess_column(column.name, frame[column.name], orders_rows=True)
         return replace(column, kind=_TIMES[column.kind]), ()
     dates = [c for c in known.values() if c.kind == "date" and c.name != by]
     if len(dates) == 1:
@@ -175,7 +177,8 @@ def _named(frame: pd.DataFrame, known: dict[str, Column], name: str, option: str
         raise ValueError(f"{option} names {wanted!r}, which is no column of the table")
     column = known[wanted]
     if column.kind == "duplicate":
-        return guess_column(wanted, frame[wanted], _DAY_FIRST.get(column.style))
+        order = " ".join(column.style.split()[:2])
+        return guess_column(wanted, frame[wanted], _DAY_FIRST.get(order))
     if column.kind == "empty":
         raise ValueError(f"{option} names {wanted!r}, every entry of which is missing")
     return column

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
@@ -12,9 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.table.dates_in_texts import read_dates
+from posteriori.analysis.table.dates_in_texts import (
+    AS_MONTHS,
+    are_periods,
+    read_dates,
+)
 from posteriori.analysis.table.values import (
     MISSING_WORDS,
+    YEARS,
     ReadTexts,
     read_numbers,
     read_truths,
@@ -28,6 +33,7 @@ __all__ = [
     "Column",
     "column_name",
     "convert_column",
+    "could_be_dates",
     "describe_columns",
     "guess_column",
     "numbers_in",
@@ -74,7 +80,7 @@ class Column:
     levels : tuple of str
         All levels of a category, if these are not too many.
     remarks : tuple of str
-        What else its texts could have meant; they are in the note too.
+        What else its entries could have meant; they are in the note too.
     """
 
     name: str
@@ -94,11 +100,11 @@ class Column:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What must be said of dates that rows are ordered by: in which order they are read, and why."""
-        if self.kind != "date" or not self.remarks:
+        """What must be said of dates or numbers that rows are ordered by: how they are read, and why."""
+        if self.kind not in ("date", "number") or not self.remarks:
             return ()
-        text = f"{self.name!r}: dates are read {self.style}; {'; '.join(self.remarks)}"
-        return (text + _choice(self.remarks),)
+        read = f"dates are read {self.style}; " if self.kind == "date" else ""
+        return (f"{self.name!r}: {read}{'; '.join(self.remarks)}{_choice(self.remarks)}",)
 
 
 def column_name(name: Any) -> str:
@@ -114,19 +120,36 @@ def column_name(name: Any) -> str:
     raise ValueError(f"a column is named by a text or an integer, got {name!r}")
 
 
-def guess_column(name: str, series: pd.Series, day_first: bool | None = None) -> Column:
-    """Guess what one column holds; whether dates have the day first may be known."""
+def guess_column(
+    name: str, series: pd.Series, day_first: bool | None = None, *, orders_rows: bool = False
+) -> Column:
+    """Guess what one column holds.
+
+    Parameters
+    ----------
+    name : str
+    series : Series
+    day_first : bool, optional
+        Whether dates have the day first, if it is known.
+    orders_rows : bool
+        Whether it was named as the column of times: then numbers that follow as months, such as 194901,
+        are dates.
+    """
+    if orders_rows and are_periods(_factorize(series)[1]):
+        return _guess_texts(name, series, {"date": partial(read_dates, asked=True)})
     if _is_text(series):
-        return _guess_texts(name, series, day_first)
+        return _guess_texts(
+            name, series, {**_READERS, "date": partial(read_dates, day_first=day_first)}
+        )
     kind = _plain_kind(series)
     values = _plain_values(kind, series)
     seen = values[np.isfinite(values)]
     distinct = len(np.unique(seen))
     infinite = int(np.isinf(values).sum())
     column = Column(name, kind, missing=len(values) - len(seen), distinct=distinct)
-    if infinite:
-        note = f"{counted(infinite, 'infinite entry', 'infinite entries')} taken as missing"
-        column = replace(column, note=note)
+    remarks = could_be_dates(seen) if kind == "number" and distinct > 1 else ()
+    taken = (f"{counted(infinite, 'infinite entry', 'infinite entries')} taken as missing",)
+    column = replace(column, note="; ".join(remarks + taken * bool(infinite)), remarks=remarks)
     if distinct < 2:
         return _without_information(column, seen)
     if kind == "number" and _numbers_rows(name, seen, distinct):
@@ -136,21 +159,23 @@ def guess_column(name: str, series: pd.Series, day_first: bool | None = None) ->
     return replace(column, limits=_limits(seen))
 
 
-def _guess_texts(name: str, series: pd.Series, day_first: bool | None) -> Column:
+def _guess_texts(
+    name: str, series: pd.Series, readers: Mapping[str, Callable[..., ReadTexts | None]]
+) -> Column:
     codes, texts = _factorize(series)
     missing = int((codes < 0).sum())
     column = Column(name, "category", missing=missing, distinct=len(texts))
     if len(texts) < 2:
         return _without_information(column, np.array(texts))
+    rows = {"rows": _first_rows(codes, texts)}
     declared = isinstance(series.dtype, pd.CategoricalDtype)
-    readers: dict[str, Callable[..., ReadTexts | None]] = {
-        **_READERS,
-        "date": partial(read_dates, day_first=day_first),
-    }
     for kind, reader in readers.items():
-        found = None if declared else reader(texts)
+        found = None if declared else reader(texts, **(rows if kind == "date" else {}))
         if found is None:
             continue
+        if kind == "number":
+            doubts = could_be_dates(found.values[np.isfinite(found.values)])
+            found = found._replace(remarks=(*found.remarks, *doubts))
         strange = int(np.isin(codes, np.flatnonzero(np.isnan(found.values))).sum())
         return replace(
             column,
@@ -172,6 +197,34 @@ def _guess_texts(name: str, series: pd.Series, day_first: bool | None) -> Column
         note = f"{len(texts)} levels: groups, whose effects have a common spread"
         return replace(column, note=note)
     return column
+
+
+def could_be_dates(numbers: Array) -> tuple[str, ...]:
+    """Say so if all numbers could be months such as 194901, or days such as 19490131.
+
+    Examples
+    --------
+    >>> could_be_dates(np.array([194901.0, 195503.0]))
+    ('numbers such as 194901 could be dates: if they are, write 1949-01',)
+    """
+    if (numbers != np.floor(numbers)).any():
+        return ()
+    for months, days in ((numbers, np.ones_like(numbers)), (numbers // 100, numbers % 100)):
+        year, month = months // 100, months % 100
+        fit = (year >= YEARS[0]) & (year <= YEARS[1]) & (month >= 1) & (month <= 12)
+        if (fit & (days >= 1) & (days <= 31)).all():
+            day = "" if months is numbers else f"-{days[0]:02.0f}"
+            written = f"{year[0]:.0f}-{month[0]:02.0f}{day}"
+            return (
+                f"numbers such as {numbers[0]:.0f} could be dates: if they are, write {written}",
+            )
+    return ()
+
+
+def _first_rows(codes: Any, texts: list[str]) -> dict[str, int]:
+    """Return the row that each text stands in first, counted from one."""
+    levels, first = np.unique(codes, return_index=True)
+    return {texts[k]: int(row) + 1 for k, row in zip(levels, first, strict=True) if k >= 0}
 
 
 def _text_note(kind: str, found: ReadTexts, n_strange: int) -> str:
@@ -237,7 +290,7 @@ def convert_column(column: Column, series: pd.Series) -> pd.Series:
 
 def numbers_in(column: Column, series: pd.Series) -> Array:
     """Return a column of numbers, dates or truth values as float64, (N,); NaN where it is missing."""
-    if not _is_text(series):
+    if not _is_text(series) and not column.style.startswith(AS_MONTHS):
         values = _plain_values(column.kind, series)
         return np.where(np.isfinite(values), values, np.nan)
     codes, texts = _factorize(series)

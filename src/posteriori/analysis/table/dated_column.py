@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -31,9 +30,6 @@ __all__ = [
     "read_moment",
     "read_moments",
 ]
-
-#: Quarters as texts: 1959Q1, 1959-Q1.
-_QUARTER = re.compile(r"\s*(\d{4})[- ]?[Qq]([1-4])\s*")
 
 
 class DatedSeries(NamedTuple):
@@ -128,11 +124,8 @@ def read_moments(frame: pd.DataFrame, column: Column) -> Any:
         When an entry cannot be read: which row it is.
     """
     raw = frame[column.name]
-    quarters = _as_quarters(raw)
-    if quarters is not None:
-        return quarters
     if column.kind != "date":  # what numbers rows in one table may be a constant in another
-        column = guess_column(column.name, raw)
+        column = guess_column(column.name, raw, orders_rows=column.kind != "number")
     if column.kind == "date":
         years = numbers_in(column, raw)
         _refuse_unread(np.isnan(years), raw, column.name)
@@ -154,6 +147,8 @@ def read_moment(entry: Any, column: Column) -> pd.Timestamp:
     ValueError
         When it is no date.
     """
+    if isinstance(entry, int | np.integer):  # 195503, or a year
+        entry = str(entry)
     if not isinstance(entry, str):
         return pd.Timestamp(entry)
     try:
@@ -179,7 +174,7 @@ def _time_column(frame: pd.DataFrame, name: str, day_first: bool | None) -> Colu
     column = _named(frame, name, "time")
     raw = frame[column.name]
     texts = raw.astype(object) if isinstance(raw.dtype, pd.CategoricalDtype) else raw
-    return guess_column(column.name, texts, day_first)
+    return guess_column(column.name, texts, day_first, orders_rows=True)
 
 
 def _named(frame: pd.DataFrame, name: str, option: str) -> Column:
@@ -188,17 +183,6 @@ def _named(frame: pd.DataFrame, name: str, option: str) -> Column:
         there = ", ".join(map(repr, frame.columns[:12]))
         raise ValueError(f"{option} names {wanted!r}, which is no column of the table: {there}")
     return guess_column(wanted, frame[wanted])
-
-
-def _as_quarters(raw: pd.Series) -> Any:
-    """Return the first days of quarters, or None where entries are something else."""
-    if not (raw.dtype == object or pd.api.types.is_string_dtype(raw.dtype)):
-        return None
-    found = [_QUARTER.fullmatch(str(entry)) for entry in raw]
-    if not all(found):
-        return None
-    months = [f"{m[1]}-{3 * int(m[2]) - 2:02d}-01" for m in found if m]
-    return as_moments(np.array(months, dtype="datetime64[s]"))
 
 
 def _is_numeric(raw: pd.Series, column: Column) -> bool:

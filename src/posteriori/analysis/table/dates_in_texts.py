@@ -1,26 +1,41 @@
 """Dates in texts: each text in its own format, day or month first as the whole column says.
 
 A date that begins with its year, or names its month, can be read in one way. Of two numbers before the year
-one is the day: what is above twelve tells which, else equal steps do, else the signs between them.
+one is the day: what is above twelve tells which, else equal steps do, else the signs between them. Months such as
+194901 or 49-01 are told by a whole column of them, one after another.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.table.values import MOST, ReadTexts, if_most, years_of
+from posteriori.analysis.table.values import MOST, YEARS, ReadTexts, if_most, years_of
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["read_dates"]
+__all__ = ["AS_MONTHS", "are_periods", "read_dates"]
 
 _YEAR_FIRST = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?([T ].*)?")
 _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})[-/.](\d{4}|\d{2})( .*)?")
 _MONTH_SECOND = re.compile(r"(\d{1,2})[ -]([A-Za-z]{3,9})[ -](\d{4}|\d{2})( .*)?")
 _MONTH_NAMED = re.compile(r"([A-Za-z]{3,9}) (\d{1,2}),? (\d{4})( .*)?")
+#: Months, quarters and ISO weeks: 1949M01, 1949Q1, 1949-W05.
+_PERIOD = re.compile(r"(\d{4})[- ]?([MQqW])(\d{1,2})")
+#: 194901, also as a number with a point, and 49-01.
+_MONTH_ALONE = re.compile(r"(?:(\d{4})|(\d{2})-)(\d{2})(?:\.0)?")
+
+#: How a whole column of months such as 194901 is read, and how years of two digits are that lay ahead.
+AS_MONTHS = "as months"
+_PAST = " of the past century"
+#: Steps that months take at least; those of 49-01 go through a year unasked, as codes such as 10-01 may not.
+_FEW, _FEW_SHORT = 2, 12
 
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
@@ -49,6 +64,8 @@ class _Text(NamedTuple):
         The time of day.
     sign : str
         Between numbers.
+    short : bool
+        Whether the year has two digits.
     """
 
     year: int
@@ -57,45 +74,57 @@ class _Text(NamedTuple):
     form: str
     clock: str
     sign: str = ""
+    short: bool = False
 
 
 def read_dates(
-    texts: list[str], style: str = "", day_first: bool | None = None
+    texts: list[str],
+    style: str = "",
+    day_first: bool | None = None,
+    rows: Mapping[str, int] = MappingProxyType({}),
+    asked: bool = False,
 ) -> ReadTexts | None:
     """Read dates, with or without time of day, as decimal years; None if most are no dates.
 
     Parameters
     ----------
     texts : list of str
-    style : {"", "day first", "month first", "day or month first", "year first", "month in words"}
-        As an earlier reading found it.
+    style : str
+        As an earlier reading found it: "day first", "month first", "day or month first", "year first",
+        "month in words" or "as months"; "of the past century" follows where years of two digits are.
     day_first : bool, optional
         The order of two numbers before a year, if it is known.
+    rows : mapping of str to int
+        The first row of each text, counted from one, to be named where texts disagree.
+    asked : bool
+        Whether dates are asked for: then three months such as 49-01 will do, which may be codes otherwise.
 
     Examples
     --------
     >>> read_dates(["03.01.2020", "2020-01-12", "13.01.2020"]).style
     'day first'
     """
-    parts = [_parts(text) for text in texts]
+    manner = style.removesuffix(_PAST)
+    months = manner == AS_MONTHS if style else _are_months(texts, asked=asked)
+    parts = [(_month_alone(text) if months else None) or _parts(text) for text in texts]
     if not style and np.mean([part is not None for part in parts]) < MOST:
         return None
-    known = style if style.endswith("first") and style != "year first" else ""
+    past = style.endswith(_PAST) if style else _lie_ahead(parts)
+    if past:
+        parts = [_a_century_before(part) for part in parts]
+    known = manner if manner.endswith("first") and manner != "year first" else ""
     if day_first is not None:
         known = _ORDERS[day_first]
     both = list(zip(texts, parts, strict=True))
     open_ones = [(text, part) for text, part in both if part and part.form == "numbers"]
-    order, remarks = (known, ()) if known or not open_ones else _choose_order(open_ones, parts)
-    named = "month in words" if any(p and p.form == "words" for p in parts) else "year first"
-    found = order if open_ones else named
-    years = years_of(_times(parts, order or _ORDERS[0]))
-    return if_most(
-        years,
-        style or found,
-        texts,
-        (*_mixed_formats(both, order), *remarks),
-        anyway=bool(style),
+    order, remarks = (
+        (known, ()) if known or not open_ones else _choose_order(open_ones, parts, rows)
     )
+    named = "month in words" if any(p and p.form == "words" for p in parts) else "year first"
+    found = AS_MONTHS if months else order if open_ones else named
+    said = (*_mixed_formats(both, order, rows), *_taken(both, months, past), *remarks)
+    years = years_of(_times(parts, order or _ORDERS[0]))
+    return if_most(years, style or found + _PAST * past, texts, said, anyway=bool(style))
 
 
 def _parts(text: str) -> _Text | None:
@@ -103,12 +132,27 @@ def _parts(text: str) -> _Text | None:
     if m := _YEAR_FIRST.fullmatch(text):
         return _Text(int(m[1]), int(m[2]), int(m[3] or 1), "year", m[4] or "")
     if m := _YEAR_LAST.fullmatch(text):
-        return _Text(_whole_year(m[4]), int(m[1]), int(m[3]), "numbers", m[5] or "", m[2])
+        short = len(m[4]) == 2
+        return _Text(_whole_year(m[4]), int(m[1]), int(m[3]), "numbers", m[5] or "", m[2], short)
     if m := _MONTH_SECOND.fullmatch(text):
-        return _Text(_whole_year(m[3]), _month(m[2]), int(m[1]), "words", m[4] or "")
+        year, short = _whole_year(m[3]), len(m[3]) == 2
+        return _Text(year, _month(m[2]), int(m[1]), "words", m[4] or "", short=short)
     if m := _MONTH_NAMED.fullmatch(text):
         return _Text(int(m[3]), _month(m[1]), int(m[2]), "words", m[4] or "")
+    if m := _PERIOD.fullmatch(text):
+        return _Text(*_first_day(int(m[1]), m[2], int(m[3])), "year", "")
     return None
+
+
+def _first_day(year: int, sign: str, number: int) -> tuple[int, int, int]:
+    """Return year, month and day on which a month, a quarter or an ISO week begins; month 0 for none."""
+    if sign != "W":
+        return year, number if sign == "M" else 3 * number - 2, 1
+    try:
+        monday = date.fromisocalendar(year, number, 1)
+    except ValueError:
+        return year, 0, 0
+    return monday.year, monday.month, monday.day
 
 
 def _whole_year(digits: str) -> int:
@@ -123,17 +167,84 @@ def _month(word: str) -> int:
     return next((k for k, name in enumerate(_MONTHS, 1) if name.startswith(small)), 0)
 
 
+# -- what only a whole column tells ------------------------------------------------------------
+
+
+def are_periods(texts: list[str]) -> bool:
+    """Tell whether all texts are such as 1949Q1, or all such as 194901 or 49-01, one after another.
+
+    Examples
+    --------
+    >>> are_periods(["194911", "194912", "195001"]), are_periods(["123456", "123457", "123458"])
+    (True, False)
+    """
+    return all(_PERIOD.fullmatch(text) for text in texts) or _are_months(texts, asked=True)
+
+
+def _are_months(texts: list[str], *, asked: bool) -> bool:
+    """Tell whether texts are months in their order, most of them the same part of a year apart."""
+    parts = [part for text in texts if (part := _month_alone(text))]
+    steps = np.diff(list(dict.fromkeys(12 * part.year + part.first for part in parts)))
+    if len(parts) < len(texts) or len(set(np.sign(steps))) > 1:
+        return False
+    doubtful = not asked and any(part.short for part in parts)
+    if len(steps) < (_FEW_SHORT if doubtful else _FEW):
+        return False
+    usual, count = Counter(np.abs(steps).tolist()).most_common(1)[0]
+    return 12 % usual == 0 and count > 0.5 * len(steps)
+
+
+def _month_alone(text: str) -> _Text | None:
+    """Return the parts of a month such as 194901 or 49-01, or None."""
+    m = _MONTH_ALONE.fullmatch(text)
+    if not m:
+        return None
+    year, month = _whole_year(m[1] or m[2]), int(m[3])
+    fits = YEARS[0] <= year <= YEARS[1] and 1 <= month <= 12
+    return _Text(year, month, 1, "year", "", short=bool(m[2])) if fits else None
+
+
+def _lie_ahead(parts: list[_Text | None]) -> bool:
+    """Tell whether there are years of two digits, and all of them would lie in the future."""
+    years = [part.year for part in parts if part and part.short]
+    return bool(years) and min(years) > _this_year()
+
+
+def _this_year() -> int:
+    return datetime.now(UTC).year
+
+
+def _a_century_before(part: _Text | None) -> _Text | None:
+    if part is None or not part.short or part.year < 2000:
+        return part
+    return part._replace(year=part.year - 100)
+
+
+def _taken(both: list[tuple[str, _Text | None]], months: bool, past: bool) -> tuple[str, ...]:
+    """Say how months without a sign, and years of two digits that would lie ahead, are taken."""
+    remarks = []
+    if months:
+        text, part = next((text, part) for text, part in both if part)
+        remarks.append(f"{text!r} is {part.year:04d}-{part.first:02d}")
+    if past:
+        text, part = next((text, part) for text, part in both if part and part.short)
+        remarks.append(f"{text!r} is of {part.year}, as all years of two digits would lie ahead")
+    return tuple(remarks)
+
+
 # -- which order -------------------------------------------------------------------------------
 
 
 def _choose_order(
-    open_ones: list[tuple[str, _Text]], parts: list[_Text | None]
+    open_ones: list[tuple[str, _Text]], parts: list[_Text | None], rows: Mapping[str, int]
 ) -> tuple[str, tuple[str, ...]]:
     """Return what comes first where two numbers stand before a year, and what must be said of it."""
     day_first = next((text for text, p in open_ones if p.first > 12), None)
     month_first = next((text for text, p in open_ones if p.second > 12), None)
     if day_first and month_first:
-        both = f"{day_first!r} has the day first, {month_first!r} the month"
+        both = (
+            f"{_placed(day_first, rows)} has the day first, {_placed(month_first, rows)} the month"
+        )
         return "day or month first", (f"{both}: write all of them year first",)
     if day_first or month_first:
         return _ORDERS[bool(day_first)], ()
@@ -177,14 +288,21 @@ def _other_order(text: str, found: _Text, other: str) -> str:
     )
 
 
-def _mixed_formats(both: list[tuple[str, _Text | None]], order: str) -> tuple[str, ...]:
+def _mixed_formats(
+    both: list[tuple[str, _Text | None]], order: str, rows: Mapping[str, int]
+) -> tuple[str, ...]:
     """Say that texts have several formats, if they have."""
     words = {"year": "the year first", "words": "its month in words", "numbers": f"the {order}"}
     examples = {part.form: text for text, part in reversed(both) if part is not None}
     if len(examples) < 2:
         return ()
-    told = ", ".join(f"{examples[form]!r} has {words[form]}" for form in words if form in examples)
-    return (f"formats are mixed, and each date is read by its own: {told}",)
+    told = [f"{_placed(examples[f], rows)} has {words[f]}" for f in words if f in examples]
+    return (f"formats are mixed, and each date is read by its own: {', '.join(told)}",)
+
+
+def _placed(text: str, rows: Mapping[str, int]) -> str:
+    """Return a text with the row that it stands in, where that is known."""
+    return f"{text!r} in row {rows[text]}" if text in rows else repr(text)
 
 
 # -- from parts to times -------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from posteriori.numerics.types import Array
 __all__ = [
     "MISSING_WORDS",
     "MOST",
+    "YEARS",
     "ReadTexts",
     "are_whole_days",
     "dates_of",
@@ -37,6 +38,9 @@ _TRUTHS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("off", "on
 #: A year of the Gregorian calendar, and where decimal years begin to count.
 _DAYS_OF_YEAR = 365.2425
 _EPOCH = np.datetime64("2000-01-01T00:00:00", "s")
+
+#: The first and the last year that numbers such as 194901 may begin with.
+YEARS = (1500, 2200)
 
 #: Share of the texts that must be understood before a column is read that way.
 MOST = 0.95
