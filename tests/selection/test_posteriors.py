@@ -20,7 +20,7 @@ from posteriori import (
     rank_models,
     take,
 )
-from posteriori.modeling.views.pointwise import replicate
+from posteriori.modeling.posterior.pointwise import replicate
 from posteriori.regression import BayesianLinearRegressor
 from posteriori.selection import check_posterior
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.estimators.contract import DrawsTargets, last_step, offers
+from posteriori.modeling.posterior.pointwise import replicate
 from posteriori.modeling.posterior.posterior import Posterior
-from posteriori.modeling.views.pointwise import replicate
 from posteriori.numerics.types import Array, Seed
 
 __all__ = ["PredictiveCheck", "check_posterior", "check_predictions", "check_replicates"]

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.estimators.contract import Accounts, offers
+from posteriori.modeling.posterior.pointwise import Data, draw_unknowns, find_data, log_likelihood
 from posteriori.modeling.posterior.posterior import Posterior
 from posteriori.modeling.views.left_out import leave_one_out, log_density_without
-from posteriori.modeling.views.pointwise import Data, draw_unknowns, find_data, log_likelihood
 from posteriori.modeling.views.prior_scale import evidence_with_prior_scaled, scalable_priors
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row

@@ -22,8 +22,8 @@ from posteriori import (
     dot,
     take,
 )
+from posteriori.modeling.posterior.pointwise import draw_unknowns, find_data, log_likelihood
 from posteriori.modeling.views.left_out import leave_one_out, log_density_without
-from posteriori.modeling.views.pointwise import draw_unknowns, find_data, log_likelihood
 from posteriori.modeling.views.prior_scale import evidence_with_prior_scaled, scalable_priors
 
 RNG = np.random.default_rng(0)

@@ -1,5 +1,6 @@
 from posteriori.inference.weighing.reliability import in_words as in_words
 from posteriori.modeling.posterior.account import make_account as make_account
+from posteriori.modeling.posterior.arviz_export import to_arviz as to_arviz
 from posteriori.modeling.posterior.checked_blocks import check_reliability as check_reliability
 from posteriori.modeling.posterior.messages import make_messages as make_messages
 from posteriori.modeling.posterior.prediction import joint as joint, predict as predict

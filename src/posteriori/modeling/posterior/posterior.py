@@ -424,9 +424,27 @@ class Posterior:
         >>> {name: values.shape for name, values in draws.items()}
         {'mu': (1000,), 'new': (1000, 5)}
         """
-        if operator.index(size) < 1:
-            raise ValueError(f"size must be at least 1 draw, got {size}")
-        return self._solved.sample(size, as_generator(rng))
+        return self._solved.sample(_at_least_one(size, "size"), as_generator(rng))
+
+    def to_arviz(self, draws: int = 1000, *, rng: Seed = None) -> Any:
+        """Return draws as ``arviz.InferenceData``, for the plots and tables of ArviZ.
+
+        Draws are independent and make one chain; states are codes 0, 1, …. The group
+        ``log_likelihood`` has ln p(datum | draw) where the data can be told apart, and the attributes
+        ``log_evidence`` and ``log_evidence_kind`` tell the evidence.
+
+        Parameters
+        ----------
+        draws : int
+            At least 1.
+        rng : Generator, int or None
+
+        Raises
+        ------
+        ImportError
+            When ArviZ is not installed: ``pip install 'posteriori[arviz]'``.
+        """
+        return questions.to_arviz(self, _at_least_one(draws), rng)
 
     def reliability(self, draws: int = 1000, *, rng: Seed = None) -> Reliability:
         """Tell how far to trust an approximate posterior.
@@ -527,3 +545,9 @@ class Posterior:
 
     def _repr_html_(self) -> str:
         return questions.html_of(self)
+
+
+def _at_least_one(number: int, name: str = "draws") -> int:
+    if operator.index(number) < 1:
+        raise ValueError(f"{name} must be at least 1 draw, got {number}")
+    return number

@@ -17,7 +17,7 @@ import numpy as np
 
 from posteriori.modeling.binding.binder import bind
 from posteriori.modeling.forms.data_points import Data, LeftOut, as_codes
-from posteriori.modeling.views.pointwise import log_likelihood
+from posteriori.modeling.posterior.pointwise import log_likelihood
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array, Seed
 
