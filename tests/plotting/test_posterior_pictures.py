@@ -87,9 +87,15 @@ def test_numbers_stand_above_tall_panels_and_empty_places_are_blank():
     panels = plot(hierarchy(50))
     assert panels[0].get_xlabel() == "mu"
     assert panels[0].get_position().y0 > panels[1].get_position().y1
-    many = plot(hierarchy(3))
-    assert len(many) == 4
-    assert [axes.axison for axes in many[0].figure.axes] == [True] * 4 + [False] * 2
+    square = plot(hierarchy(3))
+    assert [axes.axison for axes in square[0].figure.axes] == [True] * 4
+    m = Model()
+    m.a = Normal(0.0, variance=1.0).iid(2)
+    m.b = Normal(0.0, variance=1.0).iid(3)
+    m.x, m.y = Normal(m.a, variance=1.0), Normal(m.b, variance=1.0)
+    five = plot(m.infer(x=[1.0, 2.0], y=[0.0, 1.0, 2.0]))
+    assert len(five) == 5
+    assert [axes.axison for axes in five[0].figure.axes] == [True] * 5 + [False]
 
 
 def test_a_mixture_is_drawn_whole():

@@ -66,7 +66,8 @@ def plot_posterior(
         raise ValueError("nothing is unknown in this model: there is no marginal to plot")
     tall = [panel for panel in found if panel.height > _TALL]
     others = [panel for panel in found if panel.height <= _TALL]
-    columns = min(_COLUMNS, max(len(tall), len(others)))
+    most = max(len(tall), len(others))
+    columns = -(-most // -(-most // _COLUMNS))  # as few as leave the number of rows
     rows = [*_rows(others, columns), *_rows(tall, columns)]
     heights = [max(panel.height for panel in row if panel) for row in rows]
     cells = [panel for row in rows for panel in row] if ax is None else [*others, *tall]
