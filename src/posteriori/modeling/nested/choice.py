@@ -151,7 +151,7 @@ def _candidates(group: Group) -> dict[str, Free | States]:
                 continue
             if name in bound.evidence:
                 continue
-            item = as_states(own[0], shape) or as_free(own[0], shape)
+            item = as_states(own[0], shape) or as_free(own[0], group)
         if (isinstance(item, States) and item.combinations <= MOST_STATES) or (
             isinstance(item, Free) and item.size <= _most_numbers(group)
         ):

@@ -158,7 +158,7 @@ def _at_typical_numbers(names: Sequence[str], group: Group) -> tuple[BoundFactor
     values = {}
     for parent in {a.name for f in factors for a in f.accesses} - set(names):
         own = [f for f in group.factors if f.name == parent]
-        item = as_free(own[0], group.bound.layouts[parent].shape) if len(own) == 1 else ""
+        item = as_free(own[0], group) if len(own) == 1 else ""
         if not isinstance(item, Free):
             return None
         values[parent] = item.read(item.levels(np.array([0.5]))[0])[0]

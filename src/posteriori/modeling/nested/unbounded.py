@@ -19,7 +19,11 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.binding.bound import BoundFactor
-from posteriori.modeling.binding.construction import construct
+from posteriori.modeling.binding.construction import construct, member
+from posteriori.modeling.binding.labelled import Access
+from posteriori.modeling.contract.engine import Group
+from posteriori.modeling.forms.fixing import fix_factors
+from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.numerics.types import Array
 
 __all__ = ["Coordinates", "Free", "as_free"]
@@ -43,7 +47,7 @@ class Free(NamedTuple):
     shape : tuple of int
         Of the whole variable.
     prior : Distribution
-        With 1, or I, in the place of unknown parameters: it only tells where to look.
+        With guesses in the place of unknown parameters: it only tells where to look.
     low, high : arrays (N,)
         Ends of each number; of a simplex 0 and 1.
     is_simplex : bool
@@ -127,14 +131,18 @@ def _between_ends(u: Array) -> Array:
     return np.clip(u, -_LARGEST, _LARGEST)
 
 
-def as_free(factor: BoundFactor, shape: tuple[int, ...]) -> Free | str:
-    """Return a continuous unknown, or why it cannot be integrated over."""
+def as_free(factor: BoundFactor, group: Group) -> Free | str:
+    """Return a continuous unknown of a group, or why it cannot be integrated over."""
     unknown = [key for key, poly in factor.parameters.items() if not poly.is_known]
     if any(key in _ENDS for key in unknown):
         return f"where {factor.name} ends is unknown"
     if not issubclass(factor.family, (Dirichlet, MvNormal, Univariate)):
         return f"{factor.name} is no number"
-    prior = _stand_in(factor)
+    shape = group.bound.layouts[factor.name].shape
+    try:
+        prior = _stand_in(_at_prior_centres(factor, group))
+    except ValueError:  # parameters that no member has, as a scale of 0
+        prior = _stand_in(factor)
     if isinstance(prior, Dirichlet):
         if shape[-1] < 2:
             return f"{factor.name} has one class"
@@ -150,7 +158,7 @@ def as_free(factor: BoundFactor, shape: tuple[int, ...]) -> Free | str:
 
 
 def _stand_in(factor: BoundFactor) -> Any:
-    """Return the prior with 1 in the place of unknown parameters, I in that of matrices."""
+    """Return the prior with 1 in the place of what nothing is known of, I in that of matrices."""
     parameters = {}
     for key, poly in factor.parameters.items():
         shape = tuple(axis.size for axis in poly.labels)
@@ -160,6 +168,28 @@ def _stand_in(factor: BoundFactor) -> Any:
     if factor.family in (Normal, MvNormal) and not factor.parameters["mean"].is_known:
         parameters["mean"] = np.zeros_like(parameters["mean"])
     return construct(factor.family, parameters, factor.name)
+
+
+def _at_prior_centres(factor: BoundFactor, group: Group) -> BoundFactor:
+    """Return a factor with centres of priors in the place of unknown numbers that have one."""
+    seen = {a.name for a in factor.accesses if isinstance(a, Access)} & {*group.names}
+    centres = {name: _prior_centre(name, group) for name in seen - {factor.name}}
+    values = {name: centre for name, centre in centres.items() if centre is not None}
+    return fix_factors([factor], group.bound, values)[0] if values else factor
+
+
+def _prior_centre(name: str, group: Group) -> Array | None:
+    """Return the mean of an unknown, or its median, at the centres of its own parameters."""
+    own = [factor for factor in group.factors if factor.name == name]
+    if len(own) != 1 or own[0].family in DISCRETE:
+        return None
+    factor = _at_prior_centres(own[0], group)
+    if not all(poly.is_known for poly in factor.parameters.values()):
+        return None
+    prior = member(factor)
+    centre = np.asarray(prior.mean if hasattr(prior, "mean") else getattr(prior, "median", np.nan))
+    shape = group.bound.layouts[name].shape
+    return np.broadcast_to(centre, shape) if np.isfinite(centre).all() else None
 
 
 @dataclass(frozen=True)
