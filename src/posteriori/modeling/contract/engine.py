@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from posteriori.modeling.contract.solved import Solved
     from posteriori.modeling.contract.weighable import Weighable
 
-__all__ = ["Block", "Fit", "Group", "Kind", "Planned", "Result", "Terms"]
+__all__ = ["Block", "Fit", "GivesUpError", "Group", "Kind", "Planned", "Result", "Terms"]
+
+
+class GivesUpError(ValueError):
+    """A block fitted its group but cannot solve it; another kind may."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(f"{reason}; {remedy}")
+        self.reason = reason
 
 
 class Group(NamedTuple):
@@ -56,6 +64,7 @@ class Block(ABC):
     names: tuple[str, ...]  #: The variables, and ``factors``: all factors that touch them.
     factors: Sequence[BoundFactor]
     instead: str = ""  #: What would have been better, and why it was not done.
+    gave_up: str = ""  #: What was begun before, and why it was given up.
     exchangeable: Mapping[str, str] = {}  #: Variables whose parts could change places, and how.
 
     if TYPE_CHECKING:  # attributes or properties

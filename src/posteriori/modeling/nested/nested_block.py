@@ -18,7 +18,7 @@ import numpy as np
 from posteriori.inference.quadrature.lattices import Lattice, NoFallError, TooWideError, integrate
 from posteriori.inference.quadrature.modes import climb
 from posteriori.modeling.contract.costs import Cost, counted
-from posteriori.modeling.contract.engine import Block, Group
+from posteriori.modeling.contract.engine import Block, GivesUpError, Group
 from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.nested.choice import Outside
 from posteriori.modeling.nested.nested_result import Branch, NestedResult
@@ -173,9 +173,10 @@ class _Search:
                 "the data do not rule out extreme values; give it a prior that does"
             ) from None
         except TooWideError as error:
-            raise ValueError(
-                f"the integral over {', '.join(self.block.coordinates.names)} did not end: {error}; "
-                'give priors that are nearer to the data, or ask for method="vmp"'
+            over = ", ".join(item.name for item in self.block.coordinates.free)
+            raise GivesUpError(
+                f"an integral over {over}, which did not end: {error}",
+                'give priors that are nearer to the data, or ask for method="vmp"',
             ) from None
         except ValueError as error:
             self.failure = self.failure or error

@@ -10,7 +10,15 @@ from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.modeling import variational
 from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.constants import constants_of
-from posteriori.modeling.contract.engine import Block, Fit, Group, Kind, Planned
+from posteriori.modeling.contract.engine import (
+    Block,
+    Fit,
+    GivesUpError,
+    Group,
+    Kind,
+    Planned,
+    Result,
+)
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock, fits_chain
@@ -88,11 +96,12 @@ class Plan:
     def run(self, **facts: Any) -> Posterior:
         """Solve every block, after the density of what is known has been found positive."""
         log_known = sum(log_prob_of_known(factor, self.bound) for factor in self.known)
-        results = tuple(block.solve() for block in self.blocks)
+        solved = [self._solved(block) for block in self.blocks]
+        blocks, results = tuple(block for block, _ in solved), tuple(found for _, found in solved)
         return Posterior(
             Solved(
                 self.bound,
-                self.blocks,
+                blocks,
                 results,
                 self.barren,
                 self.known,
@@ -104,6 +113,22 @@ class Plan:
                 **facts,
             )
         )
+
+    def _solved(self, block: Block) -> tuple[Block, Result]:
+        """Return a block with its result; where it gives up, the approximate one that does not."""
+        try:
+            return block, block.solve()
+        except GivesUpError as error:
+            if self.options is not None and self.options.method is not None:
+                raise
+            group = Group(self.bound, block.names, tuple(block.factors), self.options)
+            try:
+                other = _block(group, approximate=True)
+                result = other.solve()
+            except (TypeError, ValueError):
+                raise error from None
+            other.gave_up = error.reason
+            return other, result
 
     def __repr__(self) -> str:
         return self._text(lambda block: [])

@@ -500,7 +500,12 @@ class Posterior:
         """What not to trust: as :meth:`reliability` found, or as is known of what was cut apart."""
         results, checked = self._solved.results, self._checked
         narrow = [name for result in results for name in result.too_narrow()]
-        others = [text for result in results for text in result.cautions()]
+        others = [
+            f"{', '.join(block.names)}: {block.method}, instead of {block.gave_up}"
+            for block in self._solved.blocks
+            if block.gave_up
+        ]
+        others += [text for result in results for text in result.cautions()]
         if checked is None:
             return [*questions.in_words(narrow), *others]
         mended = {name for result in results for name in result.corrected()} - {*narrow}
