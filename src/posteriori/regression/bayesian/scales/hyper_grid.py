@@ -177,7 +177,7 @@ def _nodes(spectrum: Spectrum, priors: HyperPriors | RelativeScale) -> Array:
     seen = spectrum.squares[spectrum.squares > 0]
     marks = np.append(np.log(seen), priors.centre)
     wide = 2.0 * _NEGLIGIBLE / min(priors.decay, 1.0)
-    t = np.linspace(marks.min() - wide, marks.max() + wide, _SCAN)
+    t = np.linspace(*spectrum.log_ratios(marks.min() - wide, marks.max() + wide), _SCAN)
     height = _log_joint(spectrum, priors, t)[0]
     step, peak = t[1] - t[0], int(np.clip(np.argmax(height), 1, _SCAN - 2))
     curvature = (2.0 * height[peak] - height[peak - 1] - height[peak + 1]) / step**2

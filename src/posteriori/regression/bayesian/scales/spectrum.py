@@ -51,6 +51,12 @@ class Spectrum(NamedTuple):
     rows: float
     log_constant: float
 
+    def log_ratios(self, low: float, high: float) -> tuple[float, float]:
+        """Return the ends of a range of ln λ as far as λ, and what it divides, are numbers."""
+        largest = max(float(self.squares.max(initial=0.0)), 1.0)
+        least = np.log(np.finfo(np.float64).tiny) + max(0.0, np.log(largest) - 1.0)
+        return max(low, float(least)), min(high, float(np.log(np.finfo(np.float64).max) - 1.0))
+
     def misfit(self, ratio: Array | float) -> Array:
         """Return q(λ) for each λ of (...,)."""
         lam = np.asarray(ratio)[..., None]

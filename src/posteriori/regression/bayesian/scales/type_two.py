@@ -75,8 +75,9 @@ def maximise_evidence(spectrum: Spectrum) -> TypeTwo:
     if not spectrum.squares[0] > 0:
         return _finish(spectrum, np.inf, 1, True)
     seen = spectrum.squares[exceeds_rounding(spectrum.squares, spectrum.squares[0])]
-    low = np.log(seen[-1]) - _BELOW
-    high = np.log(seen[0] * max(spectrum.rows, 1.0)) + _ABOVE
+    low, high = spectrum.log_ratios(
+        np.log(seen[-1]) - _BELOW, np.log(seen[0] * max(spectrum.rows, 1.0)) + _ABOVE
+    )
     scan = np.arange(low, high, _STEP)
     heights = profile_log_evidence(spectrum, np.exp(scan))
     best = int(np.argmax(heights))
