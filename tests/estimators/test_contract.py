@@ -334,6 +334,7 @@ def test_every_capability_is_asked_about():
     arguments |= {c.NamesColumns, c.PreparesBlocks, c.ComparableResult, c.StatesLogProbabilities}
     arguments |= {c.ChecksItself}  # of approximations: tests/estimators/test_reliability.py
     arguments |= {c.WeighsNumbers}  # of partitions: tests/mixture/test_component_choice.py
+    arguments |= {c.KeepsRows}  # of a process that is plotted: tests/plotting
     arguments |= {c.TellsBends}  # of a basis: tests/regression/bayesian/test_columns_apart.py
     assert protocols == {*ASKED, *arguments}
 
