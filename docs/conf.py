@@ -41,9 +41,8 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 # Examples in pages are {doctest} blocks and run here; those in docstrings run with the test suite,
-# where each sees the names of its module.
+# where each sees the names of its module. Nothing is set up for a page: it runs as it is pasted.
 doctest_test_doctest_blocks = ""
-doctest_global_setup = "import numpy as np"
 
 autosummary_generate = True
 autosummary_imported_members = True

@@ -19,6 +19,7 @@ from typing import Any
 from docutils import nodes
 from docutils.statemachine import StringList
 from matplotlib.sphinxext import plot_directive
+from page_examples import examples_of
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
@@ -27,7 +28,7 @@ class Page:
     """The examples of a page, and the names defined by those that have run so far."""
 
     def __init__(self, path: Path, setup: str) -> None:
-        examples = doctest.DocTestParser().get_examples(path.read_text(encoding="utf-8"))
+        examples = examples_of(path.read_text(encoding="utf-8"))
         self.path = path
         self.waiting = deque(filter(defines_names, examples))
         self.names: dict[str, Any] = {}
