@@ -26,6 +26,7 @@ extensions = [
     "house_map",
     "joint_attributes",
     "mathml",
+    "notebooks",
     "other_names",
     "page_plots",
     "plain_bars",
