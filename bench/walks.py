@@ -164,11 +164,12 @@ def infer_mixture() -> Callable[[], Any]:
 
 
 def fit_regression() -> Callable[[], Any]:
-    """``BayesianLinearRegressor().fit``."""
+    """``BayesianLinearRegressor.fit``."""
     from posteriori.regression import BayesianLinearRegressor
 
     x, y = table()
-    return lambda: BayesianLinearRegressor().fit(x, y)
+    model = BayesianLinearRegressor()
+    return lambda: model.fit(x, y)
 
 
 WALKS = {

@@ -23,7 +23,7 @@ from posteriori.mixture import (
     partition_questions,
 )
 from posteriori.mixture.partition_questions import AsksForPartitions
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.warnings import ConvergenceWarning
 from tests.inference.mixtures.partition_oracles import Family, brute_force
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from posteriori.decomposition.moment_stream import MomentStream
 from posteriori.decomposition.spectra import with_positive_peaks
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
 from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters
 from posteriori.estimators.row_density import RowDensity

@@ -13,12 +13,13 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from posteriori.decomposition.moment_stream import MomentStream
 from posteriori.decomposition.principal_components import check_complete, require_rows
 from posteriori.decomposition.spectra import moments_spectrum, row_spectrum, with_positive_peaks
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters, one_of, or_none
 from posteriori.inference.components.source_ascent import (
     Densities,

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.stats import chi2
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from posteriori.decomposition.component_number import (
@@ -30,6 +30,7 @@ from posteriori.decomposition.spectra import (
     random_spectrum,
     row_spectrum,
 )
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.parameters import check_parameters, one_of, or_none
 from posteriori.numerics.lazy import covariance

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.density.bandwidths import (
@@ -27,6 +26,7 @@ from posteriori.density.reflection import Box, check_bounds
 from posteriori.density.smoothing_kernels import GivenKernel, SmoothingKernel, as_kernel
 from posteriori.distributions.composites.mixture import Mixture, MixtureFamily
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_gappy_inputs, check_inputs, column_names
 from posteriori.estimators.row_density import RowDensity
 from posteriori.inference.gaps.gap_beliefs import GapBelief, number_gaps

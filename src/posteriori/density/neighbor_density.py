@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.neighbors import KDTree
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.density.local_balls import log_ball_volume
 from posteriori.distributions.numbers.beta import Beta
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.parameters import AT_LEAST_ONE, check_parameters
 from posteriori.numerics.types import Array

@@ -9,7 +9,6 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.density.line_rows import LineRows, check_column, check_line
@@ -17,6 +16,7 @@ from posteriori.distributions.composites.mixture import Mixture, MixtureFamily
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.numbers.uniform import Uniform
 from posteriori.estimators.approximate_posterior import ApproximatePosterior
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.parameters import check_parameters
 from posteriori.estimators.row_density import RowDensity
 from posteriori.numerics.evidence import LogEvidence

@@ -18,10 +18,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
 from posteriori.estimators.parameters import (
     AT_LEAST_ONE,

@@ -17,7 +17,7 @@ from abc import abstractmethod
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,6 +33,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.pareto import Pareto
 from posteriori.distributions.numbers.uniform import Uniform
 from posteriori.estimators.approximate_posterior import ApproximatePosterior
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_inputs, check_rows
 from posteriori.estimators.parameters import AT_LEAST_ONE, check_parameters
 from posteriori.numerics.evidence import Fingerprint, LogEvidence

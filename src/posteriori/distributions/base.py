@@ -14,10 +14,11 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from posteriori.distributions.formatting import format_distribution
-from posteriori.distributions.parameter_words import naming_parameters
+from posteriori.distributions.parameter_words import words_for
 from posteriori.distributions.unknown import Conditional, check_plate
 from posteriori.numerics.random import as_generator, as_size
 from posteriori.numerics.symbol import Symbol
+from posteriori.numerics.telling.parameter_words import naming_parameters
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import as_observation
 
@@ -102,7 +103,7 @@ class Distribution:
         """Lock the arrays that properties remember, refuse answers that are not a number, name parameters."""
         super().__init_subclass__(**kwargs)
         if "__new__" in vars(cls):
-            setattr(cls, "__new__", naming_parameters(cls.__new__))  # noqa: B010
+            setattr(cls, "__new__", naming_parameters(cls.__new__, words_for(cls.__name__)))  # noqa: B010
         for name, member in tuple(vars(cls).items()):
             guarded = name in _ANSWERS
             if isinstance(member, cached_property):

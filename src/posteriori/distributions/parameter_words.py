@@ -1,23 +1,19 @@
-"""Words of other libraries for parameters: an argument that a family does not know names the one that is meant.
-
-``Normal(0, sigma=2)`` is refused with "say scale=", and ``Gamma(2, scale=3)`` with "say rate=1/scale".
-"""
+"""Words of other libraries for parameters of families, as ``Normal(0, sigma=2)`` and ``Gamma(2, scale=3)``."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from difflib import get_close_matches
-from functools import wraps
-from typing import Any
+from posteriori.numerics.telling.parameter_words import OtherWords
 
-__all__ = ["OTHER_WORDS", "naming_parameters"]
+__all__ = ["OTHER_WORDS", "words_for"]
+
+_REPEAT = (".iid(3) repeats a distribution",)
 
 #: What SciPy, PyMC, Stan, PyTorch and textbooks call a parameter, and what it may be here: the first that a
 #: family has. After "=" stands how the number changes.
-OTHER_WORDS: dict[str, tuple[str, ...]] = {
+OTHER_WORDS: OtherWords = {
     "N": ("trials",),
     "Sigma": ("cov",),
+    "V": ("scale",),
     "a": ("shape", "low", "concentration"),
     "alpha": ("shape", "a", "concentration", "count"),
     "b": ("rate", "scale", "high"),
@@ -27,6 +23,7 @@ OTHER_WORDS: dict[str, tuple[str, ...]] = {
     "covariance_matrix": ("cov", "scale"),
     "df": ("dof",),
     "degrees_of_freedom": ("dof",),
+    "dims": _REPEAT,
     "k": ("shape", "trials"),
     "kappa": ("concentration",),
     "lam": ("rate", "precision"),
@@ -39,6 +36,7 @@ OTHER_WORDS: dict[str, tuple[str, ...]] = {
     "mu": ("mean", "rate", "location"),
     "n": ("trials", "count"),
     "nu": ("dof",),
+    "observed": ("data are given to infer(…) by the name of the variable",),
     "p": ("probability", "probabilities"),
     "precision_matrix": ("precision",),
     "prob": ("probability", "probabilities"),
@@ -50,8 +48,10 @@ OTHER_WORDS: dict[str, tuple[str, ...]] = {
     "scale_matrix": ("scale",),
     "scale_tril": ("cov",),
     "sd": ("scale", "cov"),
+    "shape": _REPEAT,
     "sigma": ("scale", "cov"),
     "sigma2": ("variance",),
+    "size": _REPEAT,
     "std": ("scale", "cov"),
     "stddev": ("scale", "cov"),
     "tau": ("precision", "scale"),
@@ -61,41 +61,14 @@ OTHER_WORDS: dict[str, tuple[str, ...]] = {
     "var": ("variance",),
     "variance": ("scale=√variance", "cov"),
 }
-#: Parameters that mean the same number, although another rule would turn it round.
-_SAME = {("InverseGamma", "rate"): "scale", ("MvNormal", "scale"): "cov"}
+
+#: Where a word means another parameter than in other families.
+_OWN: dict[str, OtherWords] = {
+    "InverseGamma": {"rate": ("scale",)},
+    "MvNormal": {"scale": ("cov",)},
+}
 
 
-def naming_parameters(new: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a constructor say which of its parameters is meant by a word that it does not know."""
-    known = inspect.signature(new).parameters
-
-    @wraps(new)
-    def made(cls: Any, *args: Any, **named: Any) -> Any:
-        try:
-            return new(cls, *args, **named)
-        except TypeError:
-            strange = [word for word in named if word not in known]
-            if not strange:
-                raise
-            raise TypeError(_refusal(cls.__name__, strange, list(known)[1:])) from None
-
-    return made
-
-
-def _refusal(family: str, strange: list[str], parameters: list[str]) -> str:
-    """Return what to say instead of words that the family does not know."""
-    mine = [name for name in parameters if name != "args"]
-    meant = [_meant(family, word, mine) for word in strange]
-    hint = f"say {', '.join(meant)}" if all(meant) else f"it has {', '.join(mine)}"
-    words = ", ".join(map(repr, strange))
-    return f"{family} has no parameter {words}: {hint}"
-
-
-def _meant(family: str, word: str, parameters: list[str]) -> str:
-    """Return the argument to give instead, empty where none is known."""
-    options = (_SAME[family, word],) if (family, word) in _SAME else OTHER_WORDS.get(word, ())
-    for option in (*options, *get_close_matches(word, parameters, 1)):
-        name, _, value = option.partition("=")
-        if name in parameters:
-            return f"{name}={value}"
-    return ""
+def words_for(family: str) -> OtherWords:
+    """Return what others call the parameters of a family, by its name."""
+    return {**OTHER_WORDS, **_OWN.get(family, {})}

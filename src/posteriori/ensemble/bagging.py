@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, get_tags
 
 from posteriori.ensemble.bags import Bagger, plan_bags
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.combined_models import MeanOfModels, Member, VotesOfModels, votes_of
 from posteriori.estimators.contract import predictive_of, states_distributions
 from posteriori.estimators.estimator_rows import check_gappy_inputs, check_inputs, check_rows
@@ -28,7 +29,7 @@ from posteriori.estimators.parameters import (
     one_of,
     require_estimator,
 )
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
 
 from posteriori.distributions.counts.categorical import Categorical
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.contract import StatesProbabilities, last_step, offers
 from posteriori.estimators.labelled_rows import LabelledRows, check_labelled_rows
 from posteriori.estimators.parameters import Constraint, check_parameters

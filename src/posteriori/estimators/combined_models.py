@@ -13,12 +13,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
+from sklearn.base import RegressorMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.composites.predictive_mixture import PredictiveMixture
 from posteriori.distributions.counts.categorical import Categorical
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.class_probabilities import ClassProbabilities, spread_over_classes
 from posteriori.estimators.contract import (
     Classifies,

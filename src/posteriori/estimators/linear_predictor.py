@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.mvnormal import MvNormal
@@ -25,6 +25,7 @@ from posteriori.estimators.approximate_posterior import (
     Unweighed,
     beliefs_by_draws,
 )
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_grouped_inputs
 from posteriori.estimators.group_columns import GroupColumns, GroupEffects, effects_of
 from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint, check_parameters

@@ -15,11 +15,12 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.approximate_posterior import ApproximatePosterior
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_inputs, check_rows
 from posteriori.estimators.parameters import Constraint, check_parameters
 from posteriori.gaussian_process.process_belief import LARGEST_TARGET, Effect

@@ -13,13 +13,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.estimators.approximate_posterior import ApproximatePosterior, Unweighed
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import (
     check_counts,
     check_inputs,

@@ -15,12 +15,13 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.estimators.approximate_posterior import ApproximatePosterior
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.contract import copy_columns
 from posteriori.estimators.estimator_rows import (
     Rows,

@@ -25,8 +25,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from posteriori.kernels.parameter_words import OTHER_WORDS
 from posteriori.numerics.blocks.block_sizes import IN_CACHE, rows_per_block
 from posteriori.numerics.blocks.memory import require_memory
+from posteriori.numerics.telling.parameter_words import words_refused
 from posteriori.numerics.threads import share_rows
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import SYMMETRY_TOLERANCE, positive
@@ -81,6 +83,14 @@ class Kernel:
 
     #: Names of the fields that are learned: positive numbers or vectors of them.
     _learned: ClassVar[tuple[str, ...]] = ()
+
+    def __new__(cls, *args: Any, **named: Any) -> Self:
+        """Refuse a parameter that the kernel does not know, and name the one that is meant."""
+        known = [own.name for own in fields(cls)] if named else []  # type: ignore[arg-type]
+        strange = [word for word in named if word not in known]
+        if strange:
+            raise TypeError(words_refused(cls.__name__, strange, known, OTHER_WORDS))
+        return super().__new__(cls)
 
     # -- what a kernel states --------------------------------------------------------------
 

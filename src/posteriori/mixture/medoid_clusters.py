@@ -6,11 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.parameters import check_parameters
 from posteriori.inference.clusters.distinct_rows import distinct_rows

@@ -8,9 +8,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_gappy_inputs
 from posteriori.estimators.row_density import RowDensity
 from posteriori.estimators.weighted_fits import check_frequency

@@ -36,8 +36,8 @@ from posteriori.inference.mixtures.partitions.partition_sums import sum_partitio
 from posteriori.mixture.mixture_estimator import ReadsRows
 from posteriori.mixture.partition_posterior import EnumeratedPartitions, SampledPartitions
 from posteriori.numerics.evidence import Fingerprint
-from posteriori.numerics.progress import Progress
 from posteriori.numerics.random import as_generator
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.warnings import ConvergenceWarning
 

@@ -15,9 +15,10 @@ import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_inputs, check_rows, column_names
 from posteriori.estimators.parameters import NOT_NEGATIVE, check_parameters
 from posteriori.numerics.least_squares.regression_statistics import (

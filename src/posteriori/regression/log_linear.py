@@ -18,13 +18,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.algebra.maps import ExpMap
 from posteriori.distributions.algebra.transformed import Transformed
 from posteriori.estimators.approximate_posterior import ApproximatePosterior
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_grouped_inputs, check_rows
 from posteriori.estimators.group_columns import GroupEffects, codes_last, last_columns
 from posteriori.numerics.calculus.level_off import level_off

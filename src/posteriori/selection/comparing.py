@@ -26,7 +26,7 @@ from posteriori.estimators.contract import (
     predictive_of,
 )
 from posteriori.numerics.evidence import LogEvidence
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 from posteriori.selection.comparison import (
     Comparison,
     Row,

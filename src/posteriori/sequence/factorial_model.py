@@ -15,9 +15,9 @@ import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_gappy_inputs, column_names
 from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters, one_of
 from posteriori.inference.factorial_chains.additive_normal import (

@@ -15,10 +15,11 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.dirichlet import Dirichlet
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import NOT_NEGATIVE, WHOLE, check_parameters, one_of
 from posteriori.inference.mixtures.likelihood_ascent import PartsShape

@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.estimators.approximate_posterior import DrawsItsPosterior, Unweighed
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import column_names
 from posteriori.estimators.parameters import (
     NOT_NEGATIVE,

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.estimators.approximate_posterior import ApproximatePosterior
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.parameters import (
     NOT_NEGATIVE,
     POSITIVE,

@@ -18,13 +18,14 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.joint.normal_gamma import NormalGamma
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.estimators.approximate_posterior import ApproximatePosterior, Unweighed
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.class_probabilities import ClassProbabilities
 from posteriori.estimators.column_kinds import check_mixed_inputs, learn_level_counts
 from posteriori.estimators.estimator_rows import check_counts, check_rows, column_names

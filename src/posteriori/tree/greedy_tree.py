@@ -10,10 +10,10 @@ from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.column_kinds import check_mixed_inputs
 from posteriori.estimators.contract import NamesColumns, offers
 from posteriori.estimators.parameters import (

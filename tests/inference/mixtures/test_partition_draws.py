@@ -31,7 +31,7 @@ from posteriori.inference.weighing.chain_agreement import (
     effective_sample_size,
     potential_scale_reduction,
 )
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 from tests.inference.mixtures.partition_oracles import FAMILIES, variation_of_information
 
 

@@ -15,7 +15,7 @@ from posteriori.modeling.contract.weighable import Apart, Weighable
 from posteriori.modeling.posterior.posterior import Posterior
 from posteriori.modeling.posterior.weighing import weigh
 from posteriori.numerics.logspace import log_mean_exp
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 
 Y = np.array([2.8, 0.9, -0.4, 0.7, -0.1, 0.1, 1.8, 1.2])
 LASTING = np.array([[0.8, 0.2], [0.3, 0.7]])

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.contract import PreparesBlocks, TellsBends, offers
 from posteriori.numerics.blocks.row_blocks import RowBlocks
 from posteriori.numerics.types import Array

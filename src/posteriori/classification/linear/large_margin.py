@@ -19,11 +19,12 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.classification.classifier import linear_boundary
 from posteriori.classification.linear.perceptron_kernel import run_margin_epoch
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.labelled_rows import check_labelled_rows, require_two_classes
 from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, check_parameters

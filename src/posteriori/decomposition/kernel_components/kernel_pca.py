@@ -14,13 +14,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from posteriori.decomposition.kernel_components.leading_pairs import leading_pairs
 from posteriori.decomposition.kernel_components.pre_images import find_pre_images
 from posteriori.decomposition.principal_components import require_rows
 from posteriori.decomposition.spectra import with_positive_peaks
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.kernel_choice import choose_kernel
 from posteriori.estimators.parameters import WHOLE, check_parameters, or_none

@@ -18,7 +18,7 @@ from posteriori.inference.trees.grower.nodes import Rules
 from posteriori.inference.trees.grower.profiles import Sums
 from posteriori.inference.trees.growing import BinnedRows, grower_of
 from posteriori.numerics.compilation import as_kernel_input, kernel
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.threads import run_beside, thread_count
 from posteriori.numerics.types import Array, IntArray
 

@@ -15,7 +15,7 @@ from math import isqrt
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,6 +31,7 @@ from posteriori.ensemble.forests.forest_growth import (
 from posteriori.ensemble.forests.forest_tails import ForestNoise, learn_noise, learn_sharpness
 from posteriori.ensemble.forests.jackknife import jackknife_interval
 from posteriori.ensemble.gradient_boosting.left_out_noise import student_log_density
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.class_probabilities import ClassProbabilities
 from posteriori.estimators.column_kinds import check_mixed_inputs, learn_level_counts
 from posteriori.estimators.estimator_rows import check_rows
@@ -48,8 +49,8 @@ from posteriori.inference.trees.flat_trees import Trees
 from posteriori.inference.trees.grower.profiles import Sums
 from posteriori.inference.trees.growing import bin_rows, class_sums, make_rules, moment_sums
 from posteriori.inference.trees.scores import CRITERIA, GINI_OF_TWO
-from posteriori.numerics.progress import Progress
 from posteriori.numerics.random import as_generator
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,13 +17,14 @@ from posteriori.ensemble.gradient_boosting.boosting_rounds import (
     Schedule,
 )
 from posteriori.ensemble.gradient_boosting.losses import Loss
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.column_kinds import check_mixed_inputs, learn_level_counts
 from posteriori.estimators.parameters import AT_LEAST_ONE, Constraint, or_none
 from posteriori.inference.trees.flat_trees import Trees, join_trees
 from posteriori.inference.trees.growing import bin_rows
 from posteriori.numerics.compilation import as_kernel_input
-from posteriori.numerics.progress import Progress
 from posteriori.numerics.random import as_generator
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.threads import thread_count
 from posteriori.numerics.types import Array
 

@@ -16,8 +16,8 @@ from posteriori.ensemble.gradient_boosting.boosting_rounds import (
     boost,
 )
 from posteriori.ensemble.gradient_boosting.losses import Loss
-from posteriori.numerics.progress import Progress
 from posteriori.numerics.random import spawn_generators
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.threads import thread_count
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning

@@ -23,7 +23,7 @@ from posteriori.ensemble.votes.weighted_majority import WeightedMajority
 from posteriori.estimators.column_kinds import learn_level_counts
 from posteriori.estimators.labelled_rows import LabelledRows
 from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, Constraint
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = ["LPBoostClassifier"]

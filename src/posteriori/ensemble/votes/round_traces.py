@@ -11,7 +11,7 @@ import numpy as np
 
 from posteriori.ensemble.votes.rounds import Round, State
 from posteriori.ensemble.votes.vote_margins import least_lead
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 

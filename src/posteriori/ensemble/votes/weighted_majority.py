@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from posteriori.ensemble.votes.weak_learners import Members
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.class_probabilities import LabelledLearner
 from posteriori.estimators.column_kinds import check_mixed_inputs
 from posteriori.numerics.types import Array, IntArray

@@ -26,7 +26,7 @@ from scipy.optimize import linear_sum_assignment
 from posteriori.inference.weighing.approximate_beliefs import BeliefDraws, PosteriorDraws
 from posteriori.inference.weighing.reliability import OVERLAP
 from posteriori.numerics.logspace import log_sum_exp
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [

@@ -11,7 +11,7 @@ from posteriori.inference.trees.asked_columns import AskedColumns
 from posteriori.inference.trees.bins import apply_bins
 from posteriori.inference.trees.box_kernels import Boxes, BoxRules, Cells, CutTable, SumTable
 from posteriori.numerics.compilation import kernel
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = [

@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.composites.mixture import Mixture
 from posteriori.distributions.numbers.normal import Normal
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import Rows, check_inputs, check_rows
 from posteriori.estimators.parameters import AT_LEAST_ONE, POSITIVE, check_parameters, one_of
 from posteriori.estimators.standardized import Standardization, measure

@@ -26,7 +26,7 @@ from posteriori.modeling.nested.orders import check_apart, other_names
 from posteriori.modeling.nested.rest import Rest
 from posteriori.modeling.nested.states import joint_states
 from posteriori.modeling.nested.unbounded import Coordinates
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array
 
 __all__ = ["NestedBlock"]

@@ -19,8 +19,8 @@ from posteriori.modeling.contract.engine import Result
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.posterior.weighing import Moments, Weighed, weigh
 from posteriori.numerics.calculus.pareto_smoothing import smooth_weights
-from posteriori.numerics.progress import Progress
 from posteriori.numerics.random import as_generator
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array, Seed
 
 __all__ = ["check_reliability"]

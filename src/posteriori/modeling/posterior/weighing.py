@@ -22,7 +22,7 @@ from posteriori.modeling.contract.weighable import Apart, Weighable
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import DISCRETE, state_probabilities
 from posteriori.numerics.calculus.pareto_smoothing import FEWEST_DRAWS
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array
 
 __all__ = ["Moments", "Weighed", "moments_of", "weigh"]

@@ -15,10 +15,11 @@ from math import comb, factorial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.parameters import WHOLE, Constraint, check_parameters
 from posteriori.numerics.blocks.row_blocks import Products, RowBlocks

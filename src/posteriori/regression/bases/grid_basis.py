@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_inputs
 from posteriori.estimators.parameters import WHOLE, Constraint, check_parameters
 from posteriori.numerics.types import Array

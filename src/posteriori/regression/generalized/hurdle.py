@@ -15,12 +15,13 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.composites.zero_or_counts import ZeroOrCounts
 from posteriori.estimators.approximate_posterior import ApproximatePosterior, Unweighed
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_counts, check_grouped_inputs, check_rows
 from posteriori.estimators.group_columns import (
     GroupColumns,

@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_inputs, check_rows
 from posteriori.estimators.kernel_choice import choose_kernel
 from posteriori.estimators.parameters import NOT_NEGATIVE, check_parameters

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import TransformerTags
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.algebra.maps import ExpMap
 from posteriori.distributions.algebra.transformed import Transformed
 from posteriori.estimators.approximate_posterior import ApproximatePosterior
+from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.parameters import check_parameters
 from posteriori.numerics.evidence import Kind, LogEvidence
 from posteriori.numerics.random import as_generator

@@ -28,7 +28,7 @@ from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_
 from posteriori.inference.mixtures.partitions.gibbs_kernels import impute_rows, run_sweeps
 from posteriori.inference.mixtures.partitions.partition_prior import PartitionPrior
 from posteriori.numerics.compilation import as_kernel_input
-from posteriori.numerics.progress import Progress
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.threads import run_beside, thread_count
 from posteriori.numerics.types import Array, IntArray
 

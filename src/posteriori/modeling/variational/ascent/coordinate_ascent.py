@@ -23,8 +23,8 @@ from posteriori.modeling.variational.ascent.linear_systems import LinearSystem
 from posteriori.modeling.variational.ascent.problem import Problem, Snapshot, restore
 from posteriori.modeling.variational.ascent.rotation import rotate
 from posteriori.modeling.variational.ascent.state_rotation import rotate_states
-from posteriori.numerics.progress import Progress
 from posteriori.numerics.rank import exceeds_rounding
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 

@@ -1,0 +1,1 @@
+"""What users are told: how far long work is, and which parameter a strange word means."""
