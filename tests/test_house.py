@@ -2,8 +2,11 @@
 
 import ast
 import re
+import subprocess
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 import posteriori
 
@@ -89,6 +92,21 @@ def silent_constants(text: str) -> list[tuple[int, str]]:
     lines = text.splitlines()
     found = [node for node in constants(ast.parse(text)) if not is_explained(node, lines)]
     return [(node.lineno, lines[node.lineno - 1]) for node in found]
+
+
+def test_nothing_is_tracked_that_is_ignored():
+    """An environment or a cache that is tracked takes the place of the real one where it is checked out."""
+    project = Path(__file__).parents[1]
+    if not (project / ".git").exists():
+        pytest.skip("this is no checkout")
+    told = subprocess.run(
+        ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.split() == []
 
 
 def test_matrices_are_inverted_in_one_place():
