@@ -52,11 +52,11 @@ def test_a_density_is_printed_saved_and_asked(table: Path, tmp_path: Path) -> No
 
 
 def test_details_tell_evidences(table: Path) -> None:
-    options = ("--models", "independent columns,normal", "--details", "--verbose")
+    options = ("--models", "independent columns,normal", "--verbose")
     done = run("compare", table, "--task", "density", *options)
     assert done.exit_code == 0, done.output
     assert "evidence" in done.output
-    assert "independent columns: " in done.output  # how long it took
+    assert "seconds" in done.output
 
 
 def test_all_kinds_of_columns_are_described(tmp_path: Path) -> None:

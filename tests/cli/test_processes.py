@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -28,6 +29,12 @@ def start(code: str, *arguments: str, **environment: str) -> subprocess.Popen[st
         start_new_session=True,
         env={**os.environ, **fixed, **environment},
     )
+
+
+def _wait_for(process: subprocess.Popen[str], stream: TextIO | None, words: str) -> None:
+    assert stream is not None
+    while words not in stream.readline():
+        assert process.poll() is None
 
 
 def test_errors_go_to_standard_error(tmp_path: Path) -> None:
@@ -67,13 +74,12 @@ def test_interrupted_runs_tell_what_is_done(table: Path, tmp_path: Path, models:
         models,
         "--jobs",
         "1",
-        "--verbose",
     ]
     process = start(_SLOW, *options, *saved)
-    assert process.stdout is not None
-    head = "  constant:" if "constant" in models else "  · read as text"
-    while not process.stdout.readline().startswith(head):
-        assert process.poll() is None
+    if "constant" in models:
+        _wait_for(process, process.stderr, "constant: score")
+    else:
+        _wait_for(process, process.stdout, "  · read as text")
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
@@ -106,11 +112,9 @@ main()
 def test_interrupted_processes_leave_nothing(table: Path, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    options = ["--target", "y", "--models", "constant,linear", "--jobs", "2", "--verbose"]
+    options = ["--target", "y", "--models", "constant,linear", "--jobs", "2"]
     process = start(_SLOW_PROCESSES, "compare", str(table), *options, TMPDIR=str(scratch))
-    assert process.stdout is not None
-    while not process.stdout.readline().startswith("  constant:"):
-        assert process.poll() is None
+    _wait_for(process, process.stderr, "constant: score")
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
@@ -129,11 +133,9 @@ def test_killed_commands_leave_nothing(table: Path, tmp_path: Path, name: str) -
     """Only the command itself is killed; its processes notice."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    options = ["--target", "y", "--models", "constant,linear", "--jobs", "2", "--verbose"]
+    options = ["--target", "y", "--models", "constant,linear", "--jobs", "2"]
     process = start(_SLOW_PROCESSES, "compare", str(table), *options, TMPDIR=str(scratch))
-    assert process.stdout is not None
-    while not process.stdout.readline().startswith("  constant:"):
-        assert process.poll() is None
+    _wait_for(process, process.stderr, "constant: score")
     process.send_signal(getattr(signal, name))
     process.communicate(timeout=60)
     assert process.returncode == -getattr(signal, name)

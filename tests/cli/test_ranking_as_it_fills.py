@@ -39,7 +39,7 @@ def shown_live(outcomes: list[Outcome], height: int = 40) -> tuple[str, str]:
     console = Console(file=file, force_terminal=True, color_system=None, width=80, height=height)
     with (
         patch.object(Live, "start", autospec=True, side_effect=Live.start) as start,
-        told_outcomes(console, times=False) as hear,
+        told_outcomes(console) as hear,
     ):
         for one in outcomes:
             hear(one, 4, 7.0)

@@ -28,7 +28,7 @@ def analysis() -> Analysis:
 def printed(analysis: Analysis, width: int, details: bool = False) -> list[str]:
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
-        print_result(console, analysis, details=details)
+        print_result(console, analysis, verbose=details)
     return captured.get().splitlines()
 
 

@@ -23,7 +23,7 @@ from posteriori.cli.signatures import REQUIRED, read_signature
 from posteriori.cli.task_commands import add_task
 
 #: What commands have beside the keywords of the function.
-APART = {"data", "html", "save", "out", "max_rows", "json", "details", "verbose"}
+APART = {"data", "html", "save", "out", "max_rows", "json", "verbose"}
 
 
 def function_of(task: Task) -> Any:
@@ -123,7 +123,7 @@ def test_a_task_of_ones_own_has_a_command_and_a_page(own: typer.Typer, columns: 
     assert "The two columns" in page.read_text(encoding="utf-8")
     assert "differ(table, first=&#x27;a&#x27;" in page.read_text(encoding="utf-8")
     assert "evidence" not in done.output
-    assert "evidence" in CliRunner().invoke(own, [*asked, "--details"]).output
+    assert "evidence" in CliRunner().invoke(own, [*asked, "--verbose"]).output
 
 
 def test_a_task_of_ones_own_answers_in_json_and_notebooks(own: typer.Typer, columns: Path) -> None:

@@ -32,3 +32,8 @@ def run_demo(html: Path, seed: int) -> None:
     answer_task(
         console, TASKS[0], load_demo(), options, Places(html), title="diabetes", loading=loading
     )
+    console.print(
+        f"Next: open {html}; posteriori compare your.csv --target column",
+        markup=False,
+        soft_wrap=True,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -37,7 +38,7 @@ def print_indented(console: Console, text: str, style: str) -> None:
         console.print(f"  {line.plain.rstrip()}", style=style, markup=False)
 
 
-def print_notes(console: Console, notes: tuple[str, ...]) -> None:
+def print_notes(console: Console, notes: Sequence[str]) -> None:
     """Print what was guessed and done, a mark before each note."""
     for note in notes:
         for place, line in enumerate(Text(plain(note)).wrap(console, console.width - 4)):

@@ -34,21 +34,14 @@ _OTHER_LINES = 10
 _TEXT = "comparing models"
 
 
-def told_outcomes(console: Console, *, times: bool) -> AbstractContextManager[Hears]:
-    """Return a context that yields what is to be called after every candidate.
-
-    Parameters
-    ----------
-    console : Console
-    times : bool
-        Whether the time of each candidate is printed and stays.
-    """
+def told_outcomes(console: Console) -> AbstractContextManager[Hears]:
+    """Return a context that yields what is to be called after every candidate."""
     live = console.is_terminal and not console.is_dumb_terminal
-    return (_live if live else _in_lines)(console, times)
+    return _live(console) if live else _in_lines()
 
 
 @contextmanager
-def _live(console: Console, times: bool) -> Iterator[Hears]:
+def _live(console: Console) -> Iterator[Hears]:
     done: dict[str, Outcome] = {}
     shown: list[Text] = []
     first_verdict = False
@@ -63,8 +56,6 @@ def _live(console: Console, times: bool) -> Iterator[Hears]:
             said = verdict_so_far(list(done.values()), total)
             shown.append(Text(f"\n{plain(said)}", style="green"))
         count(len(done), total, left)
-        if times:
-            _print_time(console, outcome)
 
     def render() -> Group:
         return Group(*shown, bar.get_renderable())
@@ -87,7 +78,7 @@ def _ranking_lines(console: Console, outcomes: list[Outcome]) -> list[Text]:
 
 
 @contextmanager
-def _in_lines(console: Console, times: bool) -> Iterator[Hears]:
+def _in_lines() -> Iterator[Hears]:
     done: dict[str, Outcome] = {}
     aside = PatientConsole(stderr=True, highlight=False)
 
@@ -103,8 +94,6 @@ def _in_lines(console: Console, times: bool) -> Iterator[Hears]:
         tell(f"  {len(done)} of {total}  {said}")
         if outcome.ends_quick:
             tell(f"  {verdict_so_far(list(done.values()), total)}")
-        if times:
-            _print_time(console, outcome)
 
     yield hear
 
@@ -116,11 +105,6 @@ def _keep(done: dict[str, Outcome], outcome: Outcome) -> bool:
         done.clear()
     done[outcome.name] = outcome
     return anew
-
-
-def _print_time(console: Console, outcome: Outcome) -> None:
-    mark = "failed" if outcome.failure else f"{outcome.seconds:.2g} s"
-    console.print(f"  {outcome.candidate.words}: {mark}", style="dim", markup=False)
 
 
 def table_so_far(outcomes: Sequence[Outcome]) -> Table:

@@ -47,7 +47,6 @@ class Places(NamedTuple):
     out: Path | None = None
     max_rows: int | None = None
     json: bool = False
-    details: bool = False
     verbose: bool = False
 
 
@@ -73,6 +72,8 @@ def run_task(task: Task, data: str, options: dict[str, Any], places: Places) -> 
         require_new_names(table.frame, task.labels)
     title = "standard input" if data == "-" else Path(data).name
     answer_task(console, task, table.frame, options, places, title=title, loading=loading)
+    if not places.json:
+        _say(console, _next_words(places))
 
 
 def answer_task(
@@ -92,7 +93,7 @@ def answer_task(
     ahead = partial(resolve_name(task.ahead), frame, **options) if task.ahead else tuple
     with (
         compiling_ahead(ahead),
-        _PROGRESS[task.progress](console, task, places.verbose) as hears,
+        _PROGRESS[task.progress](console, task) as hears,
     ):
         found = resolve_name(task.function)(frame, **options, **hears)
     if places.json:
@@ -100,7 +101,7 @@ def answer_task(
         sys.stdout.write("\n")
     else:
         print_notes(console, found.notes)
-        print_result(console, found, details=places.details)
+        print_result(console, found, verbose=places.verbose)
     if found.interrupted:
         raise KeyboardInterrupt
     if found.failure:
@@ -108,9 +109,9 @@ def answer_task(
     _write(console, task, frame, found, places, title, loading)
 
 
-def print_result(console: Console, found: TaskResult, *, details: bool = False) -> None:
-    """Print tables and remarks of a result, and its verdict."""
-    parts = list(found.printed(details=details))
+def print_result(console: Console, found: TaskResult, *, verbose: bool = False) -> None:
+    """Print tables and remarks of a result, and its verdict; also its reasons if they are asked for."""
+    parts = list(found.printed(details=verbose))
     verdict = found.verdict
     headed = False
     for part in parts:
@@ -122,6 +123,9 @@ def print_result(console: Console, found: TaskResult, *, details: bool = False) 
     console.print()
     console.print(plain(verdict), style="green", markup=False)
     console.print()
+    if verbose and found.reasons:
+        print_notes(console, found.reasons)
+        console.print()
 
 
 def _print_part(console: Console, part: Printed) -> None:
@@ -158,6 +162,17 @@ def _write(
         _say(console, f"Report written to {places.html}")
 
 
+def _next_words(places: Places) -> str:
+    """Say what to type next, from what was written and what was not."""
+    model = places.save or "model.po"
+    ask = f"posteriori predict {model} new.csv"
+    parts = [
+        f"open {places.html}" if places.html else "--html report.html writes the report",
+        ask if places.save else f"--save {model} keeps the model for {ask}",
+    ]
+    return f"Next: {'; '.join(parts)}"
+
+
 def _table_of(task: Task, frame: pd.DataFrame, found: Any) -> tuple[pd.DataFrame, str]:
     """Return what ``--out`` writes, and what that is: the rows with their labels, or a table of its own."""
     if task.labels:
@@ -176,19 +191,19 @@ Hears = dict[str, Callable[..., None]]
 
 
 @contextmanager
-def _ranking(console: Console, _: Task, times: bool) -> Iterator[Hears]:
-    with told_outcomes(console, times=times) as hear:
+def _ranking(console: Console, _: Task) -> Iterator[Hears]:
+    with told_outcomes(console) as hear:
         yield {"on_outcome": hear}
 
 
 @contextmanager
-def _count(console: Console, task: Task, _: bool) -> Iterator[Hears]:
+def _count(console: Console, task: Task) -> Iterator[Hears]:
     with counted_progress(console, task.doing) as advance:
         yield {"on_outcome": lambda _, total, left: advance(total, left)}
 
 
 @contextmanager
-def _tries(console: Console, task: Task, _: bool) -> Iterator[Hears]:
+def _tries(console: Console, task: Task) -> Iterator[Hears]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task(task.doing)
@@ -199,7 +214,7 @@ def _tries(console: Console, task: Task, _: bool) -> Iterator[Hears]:
         yield {"on_tried": show}
 
 
-_PROGRESS: dict[str, Callable[[Console, Task, bool], AbstractContextManager[Hears]]] = {
+_PROGRESS: dict[str, Callable[[Console, Task], AbstractContextManager[Hears]]] = {
     "ranking": _ranking,
     "count": _count,
     "tries": _tries,

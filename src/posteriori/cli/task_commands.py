@@ -65,11 +65,7 @@ def add_task(app: typer.Typer, task: Task) -> None:
 
     parameters = [_positional("data", Annotated[str, _DATA]), *map(_option, asked)]
     parameters += [_keyword(name, kind, None) for name, kind in _places(task).items()]
-    parameters += [
-        _keyword(name, kind, False)
-        for name, kind in _FLAGS.items()
-        if name != "verbose" or task.progress == "ranking"
-    ]
+    parameters += [_keyword(name, kind, False) for name, kind in _FLAGS.items()]
     command.__doc__ = f"{signature.summary}\n\n{_CTRL_C}"
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -89,13 +85,12 @@ def _places(task: Task) -> dict[str, Any]:
     return {**kept, "max_rows": Annotated[int | None, most]}
 
 
-#: Whether the answer is told as data, in more detail, and with times.
+#: Whether the answer is told as data, and with its reasons.
 _FLAGS: dict[str, Any] = {
     "json": Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")],
-    "details": Annotated[
-        bool, typer.Option("--details", help="Print what statisticians ask for, too.")
+    "verbose": Annotated[
+        bool, typer.Option("--verbose", help="Print what statisticians ask for, too.")
     ],
-    "verbose": Annotated[bool, typer.Option("--verbose", help="Print how long each model took.")],
 }
 
 

@@ -300,7 +300,7 @@ def test_what_is_folded_is_printed(tmp_path: Path) -> None:
     rows = [(str(k), "a number") for k in range(400)]
     written = tmp_path / "page.html"
     text = fill_page(
-        "t", "l", "v", [Section("s", [Section("All", [Grid(("row", "is"), rows)])])], "f"
+        "t", "l", [], [Section("s", [Section("All", [Grid(("row", "is"), rows)])])], "f"
     )
     written.write_text(text, encoding="utf-8")
     printed = tmp_path / "page.pdf"

@@ -32,6 +32,7 @@ def as_data(task: str, found: TaskResult) -> dict[str, Any]:
         "task": task,
         "version": version("posteriori"),
         "verdict": found.verdict,
+        "reasons": list(found.reasons),
         "notes": list(found.notes),
         "interrupted": bool(found.interrupted),
         "failure": found.failure or None,

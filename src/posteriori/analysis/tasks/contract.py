@@ -7,11 +7,11 @@ command; what it returns is a :class:`TaskResult`. All else is made from these t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from posteriori.analysis.tasks.rendering import framed, render_page
-from posteriori.analysis.tasks.sections import Page, Printed
+from posteriori.analysis.tasks.sections import Figure, Items, Page, Part, Printed, Section, Words
 
 __all__ = ["Table", "TaskResult"]
 
@@ -39,7 +39,17 @@ class TaskResult(ABC):
     @property
     @abstractmethod
     def verdict(self) -> str:
-        """The answer in words, how sure it is, and what it rests on."""
+        """The answer in two or three sentences that need no statistics, in the units of the data."""
+
+    @property
+    def reasons(self) -> Sequence[str]:
+        """What the answer rests on, for statisticians: nats, evidences, tests."""
+        return ()
+
+    @property
+    def picture(self) -> Figure | None:
+        """What stands beside the verdict at the top of the report."""
+        return None
 
     @property
     def model_words(self) -> str:
@@ -53,7 +63,7 @@ class TaskResult(ABC):
 
     @abstractmethod
     def printed(self, *, details: bool = False) -> Iterator[Printed]:
-        """Yield what is printed above the verdict; details are for statisticians."""
+        """Yield what is printed above the verdict; details are tables for statisticians."""
 
     @abstractmethod
     def page(self, title: str) -> Page:
@@ -77,7 +87,14 @@ class TaskResult(ABC):
         loading : str
             Python code that makes ``table``, for those who want to repeat it.
         """
-        return render_page(self.page(title), self.verdict, self.code(loading))
+        answer = self._first_screen()
+        return render_page(self.page(title), answer, self.code(loading))
+
+    def _first_screen(self) -> list[Part]:
+        """Return the answer, its picture, and the reasons folded below them."""
+        drawn = [] if self.picture is None else [self.picture]
+        why = [Items(self.reasons)] if self.reasons else []
+        return [Words(self.verdict, "answer"), *drawn, Section("For statisticians", why)]
 
     def _repr_html_(self) -> str:
         return framed(self.html())

@@ -34,16 +34,18 @@ __all__ = ["as_html", "fill_page", "framed", "render_page"]
 _MOST_COLUMNS = 60
 
 
-def render_page(page: Page, verdict: str, code: str) -> str:
-    """Return a page: its sections, the code that finds the same again, and with what it was made."""
+def render_page(page: Page, answer: Sequence[Part], code: str) -> str:
+    """Return a page: the answer, its sections, the code that finds the same again, and with what it was made."""
     again = Section("The same in Python", [Markup(f"<pre><code>{escape(code)}</code></pre>")])
     names = ("posteriori", "numpy", "scipy", "scikit-learn", "pandas")
     made_with = ", ".join(f"{name} {version(name)}" for name in names)
     footer = f"{made_with}; Python {platform.python_version()}; seed {page.seed}"
-    return fill_page(page.title, page.lede, verdict, [*page.sections, again], footer)
+    return fill_page(page.title, page.lede, answer, [*page.sections, again], footer)
 
 
-def fill_page(title: str, lede: str, verdict: str, sections: Iterable[Section], footer: str) -> str:
+def fill_page(
+    title: str, lede: str, answer: Iterable[Part], sections: Iterable[Section], footer: str
+) -> str:
     """Fill the frame of all pages; sections without content are left out."""
     told = [section for section in sections if section.content]
     template = (
@@ -52,7 +54,7 @@ def fill_page(title: str, lede: str, verdict: str, sections: Iterable[Section], 
     return Template(template).substitute(
         title=escape(title),
         lede=escape(lede),
-        verdict=escape(verdict),
+        answer=as_html(answer),
         links="".join(f'<a href="#{_anchor(s.heading)}">{escape(s.heading)}</a>' for s in told),
         sections="\n".join(map(_section, told)),
         footer=escape(footer),
@@ -83,6 +85,8 @@ def as_html(content: Iterable[Part]) -> str:
 
 def _part(part: Part) -> str:
     match part:
+        case Words(text, "answer"):
+            return f'<p class="verdict">{escape(text)}</p>'
         case Words(text, "bold"):
             return f"<h3>{escape(text)}</h3>"
         case Words(text):
@@ -101,6 +105,8 @@ def _part(part: Part) -> str:
         case Beside(left, right):
             return f'<div class="pair"><div>{as_html(left)}</div><div>{as_html(right)}</div></div>'
         case Section(heading, content):
+            if not content:
+                return ""
             return f"<details><summary>{escape(heading)}</summary>{as_html(content)}</details>"
         case ColumnList(columns, rows):
             return _column_list(columns, rows)

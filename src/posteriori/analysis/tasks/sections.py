@@ -41,7 +41,7 @@ _GO_FIRST = ("seconds", "kind", "evidence", "prob.", "weight", "R²")
 
 
 class Words(NamedTuple):
-    """A line or a paragraph of text; how it is shown is one of "", "bold", "dim" and "yellow"."""
+    """A line or a paragraph of text; how it is shown is one of "", "answer", "bold", "dim" and "yellow"."""
 
     text: str
     style: str = ""
