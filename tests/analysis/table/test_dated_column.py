@@ -87,7 +87,7 @@ LEFT = np.arange(30) % 7 != 3
         NUMBERS.astype(object),
         [f"{month.year}M{month.month:02d}" for month in MONTHS],
         [f"{month.year}-M{month.month}" for month in MONTHS],
-        [f"{month:%y-%m}" for month in MONTHS],
+        [month.strftime("%y-%m") for month in MONTHS],
     ],
 )
 @pytest.mark.parametrize("kept", [np.full(30, True), LEFT], ids=["all", "gaps"])

@@ -107,7 +107,8 @@ class SeriesClock(NamedTuple):
             months = pandas.DateOffset(months=int(self.step))
             made = [origin + int(p) * months for p in positions]
             ends = origin.is_month_end
-            return [t + pandas.offsets.MonthEnd(0) for t in made] if ends else made
+            made = [t + pandas.offsets.MonthEnd(0) for t in made] if ends else made
+            return np.array([t.to_datetime64() for t in made], dtype=f"datetime64[{unit}]")
         if self.kind == "business days":
             return np.busday_offset(np.datetime64(origin, "D"), positions.astype(np.int64))
         passed = positions * (self.step if self.regular else _DAY)

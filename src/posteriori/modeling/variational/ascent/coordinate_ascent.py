@@ -33,6 +33,10 @@ __all__ = ["Ascent", "Jump", "Merger", "Renamer", "ascend", "best_start", "rises
 #: Passes over the shared nodes in a slow sweep of a model with products of unknowns.
 _PASSES = 4
 
+#: A fall below ``tol`` and this is no fall: terms far larger than their sum, as those of sharp data
+#: about wide unknowns are, round by more than the sum does.
+_ROUNDING = 1e-6
+
 #: After so many sweeps that gain less than this, in nats, merges of classes are tried.
 _PATIENCE, _LITTLE = 10, 1.0
 
@@ -107,7 +111,7 @@ def ascend(
             if jump.failed(bound):
                 continue
             rise = bound - trace[-1] if trace else np.inf
-            if rise < -FALL * max(1.0, abs(bound)):
+            if rise < -max(FALL * max(1.0, abs(bound)), min(tol, _ROUNDING)):
                 restore(kept)
                 message = f"stopped because the bound fell by {-rise:.3g} nats in sweep {i}"
                 break
