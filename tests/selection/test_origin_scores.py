@@ -197,7 +197,7 @@ def test_candidates_suit_their_series() -> None:
     assert not names & {"log level", "counts", "level + season"}
     assert "counts" in {c.name for c in suited_series(problem_of(np.rint(np.abs(Y)), 4, ()), ())}
     seasonal = problem_of(Y, 4, ())._replace(periods=(12.0,))
-    assert len(suited_series(seasonal, ())) == 22
+    assert len(suited_series(seasonal, ())) == 23
     assert [c.name for c in suited_series(problem_of(np.full(20, 3.0), 4, ()), ())] == ["constant"]
     with pytest.raises(
         ValueError, match="'counts' is for counts, which the series is not; leave it out of models"

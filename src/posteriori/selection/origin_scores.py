@@ -56,6 +56,9 @@ DRAWS = 200
 FEW_DRAWS = 100
 
 
+#: Steps of a season that are kept one by one, at most.
+_LONGEST_REPEATED = 100
+
 #: Draws behind the continuous ranked probability score.
 _DRAWS = 1000
 #: Models of a smaller share are left out of the average.
@@ -182,6 +185,7 @@ def suited_series(problem: ForecastProblem, names: Any) -> list[Candidate]:
     traits += ["positive"] if (y > 0.0).all() else []
     traits += ["counts"] if (y >= 0.0).all() and (y == np.rint(y)).all() else []
     traits += ["seasonal"] if problem.periods else []
+    traits += ["short season"] if min(problem.periods, default=np.inf) <= _LONGEST_REPEATED else []
     traits += ["without inputs"] if not problem.rows.inputs.shape[1] else []
     if not names and y.min() == y.max():
         names = ("constant",)

@@ -81,13 +81,16 @@ def test_forecasts_and_paths_are_those_of_the_joint_distribution(fitted):
     assert (np.abs(np.cov(paths.T) - cov) < bound).all()
 
 
-@pytest.mark.parametrize("trend", ["constant", "walk", "level", "line", "trend", "smooth"])
+@pytest.mark.parametrize(
+    "trend", ["constant", "walk", "seasonal walk", "level", "line", "trend", "smooth"]
+)
 def test_updated_is_refitted_at_fixed_scales(trend):
     """In the units of the first values the state after all values is the same either way."""
     y = made_series(40, 1)
     names = {
         "constant": ["noise"],
         "walk": ["level"],
+        "seasonal walk": ["level"],
         "level": ["noise", "level"],
         "line": ["noise"],
         "trend": ["noise", "level", "slope"],
@@ -299,3 +302,20 @@ def test_other_parts_take_part_in_sum_and_evidence(parts):
     assert model.log_predictive_.sum() == pytest.approx(float(model.log_evidence_))
     assert np.isfinite(model.forecast(3).log_prob([1.0, 2.0, 3.0])).all()
     assert model.shapes_
+
+
+def test_a_seasonal_walk_repeats_each_season_with_steps_that_add_up():
+    """Its evidence is that of differences over a season, its forecasts are the values of a season before."""
+    rng = np.random.default_rng(2)
+    y = np.tile([1.0, 5.0, 3.0, 8.0], 7) + rng.normal(0, 0.5, 28)
+    y[18] = np.nan
+    model = StructuralSeries("seasonal walk", (4, 9.3), scales={"level": 0.5}).fit(y)
+    seen = y[~np.isnan(y)]
+    begun = np.sqrt(9.0 * seen.var() + 0.25 * np.array([0.0, 1.0, 1.0, 1.0]))
+    first = norm.logpdf(y[:4], seen.mean(), begun).sum()
+    steps = [(y[t] - y[t - 4], 1) for t in range(4, 28) if t not in (18, 22)] + [(y[22] - y[14], 2)]
+    expected = first + sum(norm.logpdf(gap, 0.0, 0.5 * np.sqrt(times)) for gap, times in steps)
+    assert float(model.log_evidence_) == pytest.approx(expected, abs=1e-6)
+    ahead = model.forecast(6)
+    np.testing.assert_allclose(ahead.mean, [*y[24:], *y[24:26]], atol=1e-8)
+    np.testing.assert_allclose(ahead.variance, [0.25] * 4 + [0.5] * 2, atol=1e-8)

@@ -69,6 +69,16 @@ def _lines(transform: str) -> list[Candidate]:
 SERIES: tuple[Candidate, ...] = (
     *_lines("none"),
     Candidate(
+        "seasonal walk",
+        "series",
+        _STRUCTURAL,
+        {"trend": "seasonal walk"},
+        _SCALES,
+        2.0,
+        encoding="seasons",
+        targets="regular, short season",
+    ),
+    Candidate(
         "counts",
         "series",
         "posteriori.sequence.CountSeries",

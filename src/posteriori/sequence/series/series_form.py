@@ -17,6 +17,7 @@ from posteriori.sequence.series.series_parts import (
     harmonic_season_part,
     input_part,
     matern_part,
+    repeated_season_part,
     trend_part,
     walking_weights,
 )
@@ -27,6 +28,8 @@ __all__ = ["LARGEST_DUMMY", "SeriesForm", "SeriesUnits", "Shape", "join_parts"]
 LARGEST_DUMMY = 24
 #: Trends that have a slope.
 _SLOPED = ("line", "trend", "damped", "smooth")
+#: Trends that have a level and no noise beside it.
+_NOISELESS = ("walk", "seasonal walk")
 #: Expected logarithm of the variance of each part, beside that of the noise.
 _EXPECTED = {"level": -1.0, "slope": -6.0, "season": -5.0, "cycle": -2.0, "inputs": -7.0}
 
@@ -113,8 +116,8 @@ class SeriesForm(NamedTuple):
     @property
     def scale_names(self) -> list[str]:
         """Names of the scales, "noise" first."""
-        found = [] if self.trend == "walk" else ["noise"]
-        found += ["level"] if self.trend in ("walk", "level", "trend", "damped") else []
+        found = [] if self.trend in _NOISELESS else ["noise"]
+        found += ["level"] if self.trend in (*_NOISELESS, "level", "trend", "damped") else []
         found += ["slope"] if self.trend in ("trend", "damped", "smooth") else []
         found += self.season_names
         found += ["cycle"] if self.cycle else []
@@ -124,7 +127,9 @@ class SeriesForm(NamedTuple):
 
     @property
     def season_names(self) -> list[str]:
-        """Names of seasons, with their periods where there are several."""
+        """Names of seasons that are parts, with their periods where there are several."""
+        if self.trend == "seasonal walk":
+            return []
         several = len(self.seasons) > 1
         return [f"season_{period:g}" if several else "season" for period, _ in self.seasons]
 
@@ -159,7 +164,7 @@ class SeriesForm(NamedTuple):
         """Return the parts for real numbers ``shape``, over steps (None: all 1) with inputs (T, K)."""
         units, shaped = self.units, self.shaped_parts(self.shapes, shape, steps)
         made = [shaped.pop(0) if self.trend == "damped" else self._trend_part(steps, 1.0)]
-        for name, (period, harmonics) in zip(self.season_names, self.seasons, strict=True):
+        for name, (period, harmonics) in zip(self.season_names, self.seasons, strict=False):
             made.append(
                 harmonic_season_part(name, period, harmonics, units.swing)
                 if harmonics
@@ -187,6 +192,9 @@ class SeriesForm(NamedTuple):
         return made
 
     def _trend_part(self, steps: Array | None, damping: Array | float) -> SeriesPart:
+        if self.trend == "seasonal walk":
+            shortest = min((period for period, _ in self.seasons), default=1.0)
+            return repeated_season_part(round(shortest), self.units.level)
         slope = self.units.slope if self.trend in _SLOPED else 0.0
         return trend_part(self.trend, steps, self.units.level, slope, damping)
 

@@ -24,6 +24,7 @@ __all__ = [
     "harmonic_season_part",
     "input_part",
     "matern_part",
+    "repeated_season_part",
     "trend_part",
     "walking_weights",
 ]
@@ -98,6 +99,16 @@ def dummy_season_part(name: str, period: int, swing: float) -> SeriesPart:
     noise[0, 0, 0] = 1.0
     start = swing**2 * (np.eye(size) - 1.0 / period)  # S effects about their mean
     return SeriesPart(name, np.eye(size)[0], transition[None], {name: noise}, start)
+
+
+def repeated_season_part(period: int, level: float) -> SeriesPart:
+    """Return values that are those of ``period`` steps before, each with a step of its own added."""
+    transition = np.eye(period, k=-1)
+    transition[0, -1] = 1.0  # μ_t = μ_{t−S} + ω
+    noise = np.zeros((1, period, period))
+    noise[0, 0, 0] = 1.0
+    start = level**2 * np.eye(period)
+    return SeriesPart("level", np.eye(period)[0], transition[None], {"level": noise}, start)
 
 
 def harmonic_season_part(name: str, period: float, harmonics: int, swing: float) -> SeriesPart:

@@ -50,7 +50,7 @@ from posteriori.sequence.series.structural_choices import (
 
 __all__ = ["StructuralSeries"]
 
-_TRENDS = ("constant", "walk", "level", "line", "trend", "damped", "smooth")
+_TRENDS = ("constant", "walk", "seasonal walk", "level", "line", "trend", "damped", "smooth")
 _SMOOTHNESS = (None, 0.5, 1.5, 2.5)
 #: Draws of the scales that components are averaged over.
 _COMPONENT_DRAWS = 32
@@ -63,10 +63,10 @@ class StructuralSeries(SeriesEstimator):
 
     Parameters
     ----------
-    trend : {"constant", "walk", "level", "line", "trend", "damped", "smooth"}
-        A fixed level; a random walk without noise; a level that drifts; a straight line; a level and
-        a slope that drift; the same with a slope that dies away; a slope alone that drifts, which
-        makes the trend a cubic spline.
+    trend : {"constant", "walk", "seasonal walk", "level", "line", "trend", "damped", "smooth"}
+        A fixed level; a random walk without noise; one from season to season, of the shortest period; a
+        level that drifts; a straight line; a level and a slope that drift; the same with a slope that dies
+        away; a slope alone that drifts, which makes the trend a cubic spline.
     seasons : tuple of float
         Periods in steps. Whole ones up to 24 have one effect a step; others are sums of waves, their
         number chosen by evidence.
@@ -324,7 +324,10 @@ class StructuralSeries(SeriesEstimator):
     def _make_form(self, rows: SeriesRows) -> SeriesForm:
         """Return the form, with one wave in each season that is a sum of waves."""
         periods = check_periods(self.seasons, len(rows.y))
-        seasons = tuple((p, 0 if p <= LARGEST_DUMMY and p == int(p) else 1) for p in periods)
+        whole = self.trend == "seasonal walk"
+        seasons = tuple(
+            (p, 0 if whole or (p <= LARGEST_DUMMY and p == int(p)) else 1) for p in periods
+        )
         return SeriesForm(
             self.trend,
             seasons,
