@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.tasks.contract import Table, TaskResult
 from posteriori.analysis.tasks.listed import Task
-from posteriori.analysis.tasks.sections import Grid, Page, Printed, Section
+from posteriori.analysis.tasks.sections import Finding, Grid
 
 TASK = Task("differ", "tests.cli.two_samples:differ", "tries", "comparing two columns")
 
@@ -79,21 +79,14 @@ class Difference(TaskResult):
         sure = max(self.probability, 1.0 - self.probability)
         return f"“{self.names[0]}” and “{self.names[1]}” are {differ} (probability {sure:.2f})."
 
-    def _rows(self) -> Grid:
-        rows = [(n, f"{m:.3g}") for n, m in zip(self.names, self.means, strict=True)]
-        return Grid(("column", "mean"), rows)
+    def heading(self, data: str) -> tuple[str, str]:
+        return f"Two columns of {data}", "Are they different?"
 
-    def printed(self, *, details: bool = False) -> Iterator[Printed]:
-        yield self._rows()
-        if details:
-            rows = [
-                (n, f"{e:.2f}") for n, e in zip(("one", "two"), self.log_evidences, strict=True)
-            ]
-            yield Grid(("populations", "evidence"), rows)
-
-    def page(self, title: str) -> Page:
-        sections = [Section("The two columns", [self._rows()])]
-        return Page(f"Two columns of {title}", "Are they different?", sections, self.seed)
+    def findings(self) -> Iterator[Finding]:
+        means = ("column", "mean"), self.names, self.means
+        yield Finding("The two columns", lambda: [_grid(*means)], "both")
+        evidences = ("populations", "evidence"), ("one", "two"), self.log_evidences
+        yield Finding("Evidences", lambda: [_grid(*evidences)], "details")
 
     def code(self, loading: str = "") -> str:
         first, second = self.names
@@ -104,6 +97,10 @@ class Difference(TaskResult):
             "probability": self.probability,
             "means": dict(zip(self.names, self.means, strict=True)),
         }
+
+
+def _grid(header: tuple[str, str], names: Sequence[str], values: Sequence[float]) -> Grid:
+    return Grid(header, [(n, f"{v:.3g}") for n, v in zip(names, values, strict=True)])
 
 
 def differ(

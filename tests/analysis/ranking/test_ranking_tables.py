@@ -10,8 +10,6 @@ from posteriori.analysis import compare
 from posteriori.analysis.ranking.ranked_result import (
     detailed_table,
     explanations,
-    for_the_asking,
-    group_legend,
     ranking_table,
 )
 from posteriori.analysis.targets import conclusions
@@ -55,7 +53,9 @@ def test_groups_are_told_apart_and_in_order(analysis):
     assert near["prob."].strip() != line["prob."][-1]
     assert near["prob."].strip() in "ab"  # a letter, and no probability where nothing compares
     assert cells["average of the models"]["evidence"] == ""
-    assert "each block of rows predicted by earlier ones" in group_legend(analysis)[0]
+    assert "each block of rows predicted by earlier ones" in " ".join(
+        explanations(analysis, header, ())
+    )
 
 
 @pytest.fixture
@@ -80,8 +80,7 @@ def test_what_takes_further_fits_waits_to_be_asked_for(analysis):
     kinds = {row[0]: row[header.index("kind")] for row in rows}
     assert kinds["nearest neighbours"] == ""
     assert kinds["straight boundaries (logistic)"] == "laplace"
-    (line,) = for_the_asking(brief)
-    assert line in explanations(brief, header, ())
+    (line,) = (text for text in explanations(brief, header, ()) if "--thorough" in text)
     assert line in html.unescape(brief.html())
     assert "Sensitivity to the prior" not in brief.html()
 
@@ -90,7 +89,6 @@ def test_a_thorough_report_has_all_that_takes_further_fits(analysis):
     page = analysis.html()
     assert "Sensitivity to the prior" in page
     assert "<td>prequential</td>" in page
-    assert for_the_asking(analysis) == []
     assert "--thorough" not in page
 
 

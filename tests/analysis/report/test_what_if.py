@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from posteriori import compare
+from posteriori.analysis.report.page import classes_in_words
 from posteriori.analysis.report.what_if import (
     _typical_row,
     added_curves,
@@ -14,7 +15,6 @@ from posteriori.analysis.report.what_if import (
     effect_curves,
     typical_table,
 )
-from posteriori.analysis.targets.verdict_words import classes_in_words
 
 
 @pytest.fixture(scope="module")

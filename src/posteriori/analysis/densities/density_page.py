@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -10,23 +13,24 @@ import pandas as pd
 
 from posteriori.analysis.densities.density_figures import SHARES, draw_column, draw_pair
 from posteriori.analysis.densities.joint_problem import joint_candidates
-from posteriori.analysis.ranking.ranked_result import (
-    detailed_table,
-    ranking_content,
-)
+from posteriori.analysis.densities.odd_rows import OddEntry
+from posteriori.analysis.fitting.preparation import OTHER
+from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted, entry_words, fixed_number, short_number
+from posteriori.analysis.targets.verdict_words import verdict
 from posteriori.analysis.tasks.sections import (
+    AT_A_GLANCE,
     Beside,
     CodeAgain,
     Figure,
     Figures,
+    Finding,
     Grid,
     Items,
-    Page,
     Part,
-    Section,
     Words,
     at_a_glance,
 )
@@ -34,24 +38,12 @@ from posteriori.analysis.tasks.sections import (
 if TYPE_CHECKING:
     from posteriori.analysis.densities.describing import TableDensity
 
-
-import math
-from typing import TYPE_CHECKING
-
-from posteriori.analysis.densities.odd_rows import OddEntry
-from posteriori.analysis.fitting.preparation import OTHER
-from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
-from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
-from posteriori.analysis.targets.verdict_words import verdict
-
-if TYPE_CHECKING:
-    from posteriori.analysis.densities.describing import TableDensity
-
 __all__ = [
     "density_code",
+    "density_findings",
+    "density_heading",
     "density_verdict",
     "gaps_in_words",
-    "make_density_page",
     "odd_entry_words",
 ]
 
@@ -76,42 +68,38 @@ _MOST_COLUMNS, _MOST_PAIRS = 30, 6
 _MOST_FILLED = 15
 
 
-def make_density_page(found: TableDensity, title: str) -> Page:
-    """Return the report; the title is what the data are called."""
-    parts = [Section("The ranking", ranking_content(found, found.single_rows, _details(found)))]
+def density_findings(found: TableDensity) -> Iterator[Finding]:
+    """Yield the ranking, how columns go together, odd rows, filled gaps, and what the columns hold."""
+    yield from found.ranking_findings(found.single_rows, partial(_priors, found))
     if not found.ranking.rows[0].failure:
-        parts += [
-            Section("Columns together", _pairs(found)),
-            Section("Odd rows", _odd(found)),
-            Section("Gaps filled in", _fill_ins(found)),
-        ]
-    parts.append(_glance(found))
-    return Page(f"The density of {title}", _lede(found), parts, found.seed)
+        yield Finding("Columns together", partial(_pairs, found))
+        yield Finding("Odd rows", partial(_odd, found))
+        yield Finding("Gaps filled in", partial(_fill_ins, found))
+    columns = [(column, found.frame.get(column.name)) for column in found.columns]
+    glance = partial(at_a_glance, found.notes, columns, len(found.frame))
+    yield Finding(AT_A_GLANCE, glance)
 
 
-def _lede(found: TableDensity) -> str:
+def density_heading(found: TableDensity, data: str) -> tuple[str, str]:
+    """Name the data, and say of how many rows they are, described by how many models."""
     rows, columns = found.problem.X.shape
-    return (
+    return f"The density of {data}", (
         f"The density of {counted(columns, 'column')} together, in {counted(rows, 'row')}; "
         f"{counted(len(found.single_rows), 'model')} compared by how probable they hold rows that they have "
         "not seen."
     )
 
 
-def _details(found: TableDensity) -> Section:
+def _priors(found: TableDensity) -> list[Part]:
+    said = (
+        "Densities are in the units of the table. A recorded number stands for any within the step that it is "
+        "recorded to, so that no model gains by being narrower than that."
+    )
     priors = [
         f"{found.words(row.name)}: {found.outcomes[row.name].candidate.prior}"
         for row in found.single_rows
     ]
-    said = (
-        "Held out is the log density of all rows, in the units of the table, each told by a model that was "
-        "fitted without it, ± one standard error. The evidence is the log probability of the table under the "
-        "model, prior and all, or a bound of it; the probability of a model assumes that all which have one "
-        "were equally probable before. A recorded number stands for any within the step that it is recorded "
-        "to, so that no model gains by being narrower than that."
-    )
-    listed = Grid(*detailed_table(found), strong=True)
-    return Section("Evidences and priors", [Words(said), listed, Items(priors)])
+    return [Words(said), Items(priors)]
 
 
 def _pairs(found: TableDensity) -> list[Part]:
@@ -217,11 +205,6 @@ def _filled_cells(column: Column, value: float | str, sure: float) -> tuple[str,
     if column.kind in ("category", "boolean"):
         return words, f"{sure:.0%}"
     return words, f"± {short_number(sure, 3)}{' days' if column.kind == 'date' else ''}"
-
-
-def _glance(found: TableDensity) -> Section:
-    columns = [(column, found.frame.get(column.name)) for column in found.columns]
-    return at_a_glance(found.notes, columns, len(found.frame))
 
 
 def density_code(found: TableDensity, loading: str = "") -> str:

@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from posteriori.analysis.densities.density_page import (
     density_code,
+    density_findings,
+    density_heading,
     density_verdict,
-    make_density_page,
 )
 from posteriori.analysis.densities.joint_problem import (
     DensityAverage,
@@ -77,7 +78,8 @@ class TableDensity(RankedResult):
         return tuple(column for column in self.columns if column.used)
 
     verdict = property(density_verdict)
-    page = make_density_page
+    heading = density_heading
+    findings = density_findings
     code = density_code
 
     @property

@@ -24,6 +24,7 @@ from posteriori.analysis.report.figures import draw_effects
 from posteriori.analysis.report.what_if import Effects
 from posteriori.analysis.table.wording import counted, entry_words, short_number
 from posteriori.analysis.tasks.sections import (
+    AT_A_GLANCE,
     Beside,
     Figure,
     Grid,
@@ -81,7 +82,7 @@ def make_cluster_page(found: Clustering, title: str) -> Page:
         Section("What sets the groups apart", _profiles(found)),
         Section("Who belongs together", _together(found)),
         Section("Rows in between", _between(found)),
-        at_a_glance(found.notes, columns, len(frame)),
+        Section(AT_A_GLANCE, at_a_glance(found.notes, columns, len(frame))),
     ]
     return Page(f"Groups in {title}", _lede(found), parts, found.seed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome
@@ -19,16 +19,7 @@ from posteriori.analysis.table.wording import (
     short_number,
 )
 from posteriori.analysis.tasks.contract import TaskResult
-from posteriori.analysis.tasks.sections import (
-    Beside,
-    Grid,
-    Items,
-    Part,
-    Printed,
-    Section,
-    Words,
-    aligned,
-)
+from posteriori.analysis.tasks.sections import Finding, Grid, Part, Words, aligned
 from posteriori.selection.comparison import Row, best_first, with_differences
 
 __all__ = [
@@ -37,9 +28,8 @@ __all__ = [
     "detailed_table",
     "explanations",
     "failures_of",
-    "for_the_asking",
-    "group_legend",
-    "ranking_content",
+    "detailed_grid",
+    "ranking_grid",
     "ranking_table",
     "warnings_of",
 ]
@@ -77,10 +67,14 @@ _FOR_THE_ASKING = (
     "block of rows predicted by earlier ones, and in the report how far priors move the evidences"
 )
 
+#: What the headings of the table for statisticians mean.
 _HELD_OUT = (
-    "held out: log density of rows that the model has not seen, ± standard error; "
-    "behind: its difference to the best, row by row"
+    "Held out is the log density of all rows, each told by a model that was fitted without it, ± one standard error; "
+    "behind is its difference to the best, row by row. The evidence is the log probability of the data under the "
+    "model, prior and all, or a bound of it{}. The probability of a model assumes that all of its group were equally "
+    "probable before."
 )
+_PREQUENTIAL = "; for a model without a prior, of kind “prequential”, that of each block of rows as the rows before it predict it"
 
 #: What the headings of the short table mean.
 _MEANINGS = {
@@ -121,12 +115,12 @@ class RankedResult(TaskResult):
     @property
     def kept(self) -> str:
         """The model to act on: the one at the top."""
-        return str(self.ranking.best)
+        return str(self.ranking.rows[0].name)
 
     @property
     def best_single(self) -> str:
         """The name of the best model that is no average."""
-        return next((row.name for row in self.single_rows), self.ranking.best)
+        return next((row.name for row in self.single_rows), self.ranking.rows[0].name)
 
     @cached_property
     def single_rows(self) -> list[Row]:
@@ -189,15 +183,19 @@ class RankedResult(TaskResult):
             "held_out": self.ranking[outcome.name].elpd,
         }
 
-    def printed(self, *, details: bool = False) -> Iterator[Printed]:
-        """Yield the ranking, with evidences if details are asked for, what failed, and what warned."""
-        header, rows = (detailed_table if details else ranking_table)(self)
-        yield Grid(
-            header, rows, strong=True, remarks=lambda hidden: explanations(self, header, hidden)
+    def ranking_findings(
+        self, rows: Sequence[Row], more: Callable[[], Sequence[Part]]
+    ) -> Iterator[Finding]:
+        """Yield the ranking with its remarks, how far those rows are behind the best, and evidences, with more."""
+        yield Finding("The ranking", lambda: [ranking_grid(self), *self.remarks()], "both")
+        named = [replace(row, name=self.words(row.name)) for row in rows]
+        yield Finding("The ranking", lambda: ranking_figures(named))
+        said = Words(_HELD_OUT.format(_PREQUENTIAL if self.thorough else ""))
+        yield Finding(
+            "Evidences and technical names", lambda: [said, detailed_grid(self), *more()], "details"
         )
-        yield from self.remarks()
 
-    def remarks(self) -> Iterator[Printed]:
+    def remarks(self) -> Iterator[Words]:
         """Yield what failed, and what warned."""
         yield from (Words(text, "yellow") for text in failures_of(self))
         yield from (Words(text, "dim") for text in warnings_of(self))
@@ -211,8 +209,8 @@ class RankedResult(TaskResult):
         return {"kept": self.kept, "ranking": rows}
 
     def __repr__(self) -> str:
-        ranking = next(part for part in self.printed() if isinstance(part, Grid))
-        return "\n".join([*aligned([ranking.header, *ranking.rows]), "", self.verdict])
+        header, rows = ranking_table(self)
+        return "\n".join([*aligned([header, *rows]), "", self.verdict])
 
 
 def ranking_table(found: RankedResult) -> Table:
@@ -222,13 +220,18 @@ def ranking_table(found: RankedResult) -> Table:
     return header, [_brief_cells(row, found, errors) for row in found.ranking.rows]
 
 
-def ranking_content(found: RankedResult, rows: Sequence[Row], details: Section) -> list[Part]:
-    """Return the ranking for a page: its table, the figure of some rows beside remarks, and details folded away."""
-    header, cells = ranking_table(found)
-    remarks = [*explanations(found, header, ()), *failures_of(found), *warnings_of(found)]
-    named = [replace(row, name=found.words(row.name)) for row in rows]
-    drawn = Beside(ranking_figures(named), [Items(remarks)])
-    return [Grid(header, cells, strong=True), drawn, details]
+def ranking_grid(found: RankedResult) -> Grid:
+    """Return the ranking for everybody with what its headings mean."""
+    return _explained(found, *ranking_table(found))
+
+
+def detailed_grid(found: RankedResult) -> Grid:
+    """Return the ranking for statisticians with what its headings mean."""
+    return _explained(found, *detailed_table(found))
+
+
+def _explained(found: RankedResult, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> Grid:
+    return Grid(header, rows, strong=True, remarks=partial(explanations, found, header))
 
 
 def detailed_table(found: RankedResult) -> Table:
@@ -236,7 +239,7 @@ def detailed_table(found: RankedResult) -> Table:
     first = _errors(found)[:1]
     groups = _group_letters(found.detailed_rows)
     header = ("model", "held out", "behind", *(_ERRORS[name][0] for name in first))
-    header += ("evidence", "kind", "prob.", "seconds")
+    header += ("evidence", "kind", "prob.", "seconds", "technical name")
     return header, [_cells(row, found, first, groups) for row in found.detailed_rows]
 
 
@@ -280,7 +283,7 @@ def _cells(
     name = found.words(row.name)
     if row.failure:
         word, seconds = _UNREACHED.get(row.failure, ("failed", short_number(row.seconds, 2)))
-        return (name, word, *("" for _ in range(len(errors) + 4)), seconds)
+        return (name, word, *("" for _ in range(len(errors) + 4)), seconds, row.name)
     # where an evidence is large, its decimals decide nothing
     decimals = 1 if abs(row.log_evidence) < 1e4 else 0
     evidence = fixed_number(row.log_evidence, decimals) if row.of else ""
@@ -296,6 +299,7 @@ def _cells(
         row.kind,
         probability,
         short_number(row.seconds, 2),
+        row.name,
     )
 
 
@@ -321,28 +325,16 @@ def explanations(found: RankedResult, header: Sequence[str], hidden: Sequence[st
     shown = [name for name in header if name not in hidden]
     lines = ["; ".join(_MEANINGS[name] for name in shown if name in _MEANINGS)]
     if "held out" in header:
-        lines = [_HELD_OUT, *(() if "prob." in hidden else group_legend(found))]
-        lines += for_the_asking(found)
+        letters = {} if "prob." in hidden else _group_letters(found.detailed_rows)
+        told = [f"{letter.strip()}: {_WORDS.get(of, of)}" for of, letter in letters.items()]
+        legend = f"evidence and prob. compare within a group only ({'; '.join(told)})"
+        lines = [legend] * (len(told) > 1) + [_FOR_THE_ASKING] * (not found.thorough)
     names = [row.name for row in found.ranking.rows if not row.failure]
     if any(found.error_ratio(name) > 1.0 for name in names):
         flat = found.words(found.baseline)
         lines.append(f"{_WORSE} errs more than “{flat}”, which ignores all columns")
-    missed = [name for name in hidden if name not in ("seconds", "kind")]
+    missed = [name for name in hidden if name not in ("technical name", "seconds", "kind")]
     return [*lines, f"a wider window also shows: {', '.join(missed)}"] if missed else lines
-
-
-def group_legend(found: RankedResult) -> list[str]:
-    """Say what the evidences of each group are of; nothing if there is one group."""
-    letters = _group_letters(found.detailed_rows)
-    if len(letters) < 2:
-        return []
-    named = "; ".join(f"{letter.strip()}: {_WORDS.get(of, of)}" for of, letter in letters.items())
-    return [f"evidence and prob. compare within a group only ({named})"]
-
-
-def for_the_asking(found: RankedResult) -> list[str]:
-    """Say how to get the evidences that take further fits; nothing if they are there."""
-    return [] if found.thorough else [_FOR_THE_ASKING]
 
 
 def failures_of(found: RankedResult) -> list[str]:

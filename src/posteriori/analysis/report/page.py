@@ -1,18 +1,14 @@
-"""The report of a comparison: its sections."""
+"""What a comparison tells: findings in the order of the report."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.ranking.ranked_result import (
-    detailed_table,
-    for_the_asking,
-    group_legend,
-    ranking_content,
-)
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.class_figures import (
     MOST_CLASSES,
@@ -36,20 +32,18 @@ from posteriori.analysis.report.what_if import (
     effect_curves,
     typical_table,
 )
-from posteriori.analysis.table.association import association_matrix, strongest_first
+from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.analysis.targets.table_problem import suited_candidates
-from posteriori.analysis.targets.verdict_words import classes_in_words, intervals_in_words
 from posteriori.analysis.tasks.sections import (
+    AT_A_GLANCE,
     Beside,
     CodeAgain,
     Figure,
     Figures,
+    Finding,
     Grid,
-    Items,
-    Page,
     Part,
-    Section,
     Words,
     at_a_glance,
 )
@@ -59,72 +53,48 @@ from posteriori.numerics.types import Array
 if TYPE_CHECKING:
     from posteriori.analysis.targets.conclusions import Analysis
 
-__all__ = ["code_of", "make_page"]
+__all__ = [
+    "classes_in_words",
+    "code_of",
+    "comparison_findings",
+    "comparison_heading",
+    "intervals_in_words",
+]
 
-
-_PREQUENTIAL = (
-    "; for a model without a prior, of kind “prequential”, that of each block of rows as the rows before it "
-    "predict it"
-)
 
 #: Columns beside the target in the figure of associations, the strongest.
 _MOST_ASSOCIATED = 11
+#: Standard errors up to which a share is as was promised.
+_FAR = 2.0
 #: Columns whose entries are told of surprising rows.
 _MOST_TOLD = 4
 
 
-def make_page(found: Analysis, title: str) -> Page:
-    """Return the report; the title is what the data are called."""
-    columns = strongest_first(found.targets, _columns(found))
-    parts = [Section("The ranking", ranking_content(found, found.ranking.rows, _details(found)))]
+def comparison_findings(found: Analysis) -> Iterator[Finding]:
+    """Yield the ranking, how well the best model predicts, what it has learned, and what the columns hold."""
+    yield from found.ranking_findings(found.ranking.rows, partial(_sensitivity, found))
     if not found.ranking.rows[0].failure:
-        parts += [
-            Section("How well the best model predicts", _predictions(found)),
-            Section("What drives the predictions", _drivers(found)),
-            Section("What each column adds", _added(found)),
-            Section("The most probable tree", best_tree(found)),
-            Section("Some rows", _typical(found, columns)),
-            Section("Surprising rows", _surprises(found, columns)),
-        ]
-    parts.append(_glance(found, columns))
-    return Page(f"{found.target.column.name} in {title}", _lede(found), parts, found.seed)
+        yield Finding("How well the best model predicts", partial(_predictions, found))
+        yield Finding("What drives the predictions", partial(_drivers, found))
+        yield Finding("What each column adds", partial(_added, found))
+        yield Finding("The most probable tree", partial(best_tree, found))
+        yield Finding("Some rows", partial(_typical, found))
+        yield Finding("Surprising rows", partial(_surprises, found))
+    yield Finding(AT_A_GLANCE, partial(_glance, found))
 
 
-def _lede(found: Analysis) -> str:
+def comparison_heading(found: Analysis, data: str) -> tuple[str, str]:
+    """Name the target and the data, and say of how many rows it was predicted, by how many models."""
     used, name = len(found.problem.kinds), found.target.column.name
     what = (
         f"The distribution of “{name}”"
         if found.target.task == "density"
         else f"{found.target.task.capitalize()} of “{name}” from {counted(used, 'column')}"
     )
-    return (
+    return f"{name} in {data}", (
         f"{what} in {counted(len(found.problem.y), 'row')}; "
         f"{counted(len(found.single_rows), 'model')} compared by how well they predict rows that "
         "they have not seen."
-    )
-
-
-def _details(found: Analysis) -> Section:
-    """Return what those want to know who know evidences."""
-    header, rows = detailed_table(found)
-    named = [
-        (row[0], ranked.name, *row[1:])
-        for row, ranked in zip(rows, found.ranking.rows, strict=True)
-    ]
-    said = (
-        "Held out is the log predictive density of all rows, each predicted by a model that was "
-        "fitted without it, ± one standard error. The evidence is the log probability of the data "
-        f"under the model, prior and all{_PREQUENTIAL if found.thorough else ''}. The probability of a "
-        "model assumes that all of its group were equally probable before."
-    )
-    return Section(
-        "Evidences and technical names",
-        [
-            Words(said),
-            Grid((header[0], "technical name", *header[1:]), named, strong=True),
-            Items([*group_legend(found), *for_the_asking(found)]),
-            *(_sensitivity(found) if found.thorough else ()),
-        ],
     )
 
 
@@ -177,6 +147,54 @@ def _predicted_classes(found: Analysis) -> list[Part]:
     header = ("true", "predicted", "rows", "of the true class")
     frequent = Words("The most frequent mistakes:")
     return [said, Figures(shown), told, frequent, Grid(header, mistakes)]
+
+
+def intervals_in_words(level: Array) -> str:
+    """Say whether intervals of 90 % hold what came.
+
+    Parameters
+    ----------
+    level : (N,)
+        Of what came in its predictive distribution.
+    """
+    held, count = int(np.sum(np.abs(level - 0.5) <= 0.45)), len(level)
+    apart = (held / count - 0.9) / np.sqrt(0.09 / count)
+    judged = "as they promise: they can be taken at their word"
+    if abs(apart) > _FAR:
+        judged = (
+            "more than promised: they are wider than they need to be"
+            if apart > 0
+            else "less than promised: they are too narrow"
+        )
+    return (
+        f"Intervals of 90% held what came in {held:,} of {counted(count, 'unseen row')} "
+        f"({held / count:.0%}), {judged}."
+    )
+
+
+def classes_in_words(p: Array, codes: Array) -> str:
+    """Say whether the most probable classes come as often as their probabilities promise.
+
+    Parameters
+    ----------
+    p : (N, K)
+    codes : (N,)
+        Classes that came.
+    """
+    sure, right = p.max(axis=1), int(np.sum(p.argmax(axis=1) == codes))
+    count, expected = len(codes), float(sure.sum())
+    error = float(np.sqrt((sure * (1.0 - sure)).sum()))  # of independent rows
+    judged = "as often as promised: probabilities can be taken at their word"
+    if abs(right - expected) > max(_FAR * error, 1.0):  # one row is no reason
+        judged = (
+            "more often than promised: probabilities are too cautious"
+            if right > expected
+            else "less often than promised: probabilities are too sure of themselves"
+        )
+    return (
+        f"The most probable class came in {right:,} of {counted(count, 'unseen row')} "
+        f"({right / count:.1%}), where its probabilities promise {expected / count:.1%}; {judged}."
+    )
 
 
 def _reliability(p: Array, codes: Array, classes: Array) -> str:
@@ -271,10 +289,10 @@ def _added(found: Analysis) -> list[Part]:
     return [Words(said), Figures(drawn)]
 
 
-def _typical(found: Analysis, columns: list[str]) -> list[Part]:
+def _typical(found: Analysis) -> list[Part]:
     if found.target.task == "density":
         return []
-    told = driving_first(found, columns)[:_MOST_TOLD]
+    told = driving_first(found, found.strongest)[:_MOST_TOLD]
     order = (
         "predictions, from the lowest to the highest"
         if found.problem.classes is None
@@ -288,10 +306,10 @@ def _typical(found: Analysis, columns: list[str]) -> list[Part]:
     return [Words(said), rows]
 
 
-def _surprises(found: Analysis, columns: list[str]) -> list[Part]:
+def _surprises(found: Analysis) -> list[Part]:
     unseen = found.outcomes[found.kept].unseen
     assert unseen is not None
-    places = np.flatnonzero(found.target.known)
+    places, columns = np.flatnonzero(found.target.known), found.strongest
     header, rows = surprise_table(unseen, found.problem, places, columns[:_MOST_TOLD])
     if not rows:
         none = "None: the best model could expect rows like the least probable ones among so many."
@@ -306,7 +324,8 @@ def _surprises(found: Analysis, columns: list[str]) -> list[Part]:
 
 
 def _sensitivity(found: Analysis) -> list[Part]:
-    curves = {found.words(name): curve for name, curve in found.sensitivity.items() if curve}
+    moved = found.sensitivity if found.thorough else {}
+    curves = {found.words(name): curve for name, curve in moved.items() if curve}
     if not curves:
         return []
     moves = [
@@ -321,29 +340,25 @@ def _sensitivity(found: Analysis) -> list[Part]:
     return [Beside([Figure(figures.draw_sensitivity(curves))], [Words(said)])]
 
 
-def _glance(found: Analysis, strongest: list[str]) -> Section:
-    related = _most_associated(found, strongest)
+def _glance(found: Analysis) -> list[Part]:
     columns = [(found.target.column, found.targets)]
     columns += [(column, found.problem.X.get(column.name)) for column in found.columns]
-    rest: list[Part] = []
-    if len(related) > 2:
-        said = (
-            "Association of columns, from 0 to 1: rank correlation of numbers, Cramér’s V of "
-            "categories, the correlation ratio between the two."
-        )
-        svg = figures.draw_association(list(related), association_matrix(related))
-        rest = [Words(said), Figure(svg)]
-    return at_a_glance(found.notes, columns, len(found.target.known), *rest)
+    told = at_a_glance(found.notes, columns, len(found.target.known))
+    related = _most_associated(found)
+    if len(related) < 3:
+        return told
+    said = (
+        "Association of columns, from 0 to 1: rank correlation of numbers, Cramér’s V of "
+        "categories, the correlation ratio between the two."
+    )
+    svg = figures.draw_association(list(related), association_matrix(related))
+    return [*told, Words(said), Figure(svg)]
 
 
-def _columns(found: Analysis) -> dict[str, pd.Series]:
-    return {str(name): found.problem.X[name] for name in found.problem.X}
-
-
-def _most_associated(found: Analysis, strongest: list[str]) -> dict[str, pd.Series]:
+def _most_associated(found: Analysis) -> dict[str, pd.Series]:
     """Return the target and the columns that go with it most closely, in their order."""
-    chosen = set(strongest[:_MOST_ASSOCIATED])
-    columns = {name: series for name, series in _columns(found).items() if name in chosen}
+    chosen = set(found.strongest[:_MOST_ASSOCIATED])
+    columns = {str(name): found.problem.X[name] for name in found.problem.X if name in chosen}
     return {found.target.column.name: found.targets, **columns}
 
 

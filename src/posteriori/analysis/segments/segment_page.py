@@ -18,6 +18,7 @@ from posteriori.analysis.segments.regimes import (
 from posteriori.analysis.table.values import dates_of
 from posteriori.analysis.table.wording import counted, date_words, short_number
 from posteriori.analysis.tasks.sections import (
+    AT_A_GLANCE,
     Beside,
     Figure,
     Grid,
@@ -75,7 +76,7 @@ def make_segment_page(found: Segmentation, title: str) -> Page:
         Section("How many states", _numbers(found)),
         Section("What the states are like", _regimes(found, shares)),
         Section("Surprising stretches", _surprises(found)),
-        at_a_glance(found.notes, columns, len(frame)),
+        Section(AT_A_GLANCE, at_a_glance(found.notes, columns, len(frame))),
     ]
     return Page(f"Segments of {title}", _lede(found), parts, found.seed)
 

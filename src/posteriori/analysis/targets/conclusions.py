@@ -21,7 +21,7 @@ from posteriori.analysis.ranking.ranked_outcomes import (
     told_end,
 )
 from posteriori.analysis.ranking.ranked_result import RankedResult
-from posteriori.analysis.report.page import code_of, make_page
+from posteriori.analysis.report.page import code_of, comparison_findings, comparison_heading
 from posteriori.analysis.report.what_if import Effects, column_importance
 from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.association import strongest_first
@@ -105,11 +105,15 @@ class Analysis(RankedResult):
         outcome = self.outcomes[self.best_single]
         if outcome.candidate.encoding == "nothing" or not self.problem.kinds:
             return None
-        columns = {str(name): self.problem.X[name] for name in self.problem.X}
-        names = strongest_first(self.targets, columns)[:_MOST_SHUFFLED]
+        names = self.strongest[:_MOST_SHUFFLED]
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return column_importance(outcome.model, self.problem, self.seed, names)
+
+    @cached_property
+    def strongest(self) -> list[str]:
+        """The columns, those first that go with the target most closely."""
+        return strongest_first(self.targets, {str(n): self.problem.X[n] for n in self.problem.X})
 
     @property
     def targets(self) -> pd.Series:
@@ -135,7 +139,8 @@ class Analysis(RankedResult):
         names = [row.name for row in self.ranking.rows if not row.failure]
         if self.average_will_do:
             names = [AVERAGE, *names]
-        return next((name for name in names if self.error_ratio(name) <= _WORSE), self.ranking.best)
+        best = self.ranking.rows[0].name
+        return next((name for name in names if self.error_ratio(name) <= _WORSE), best)
 
     @property
     def average_will_do(self) -> bool:
@@ -191,7 +196,8 @@ class Analysis(RankedResult):
         return list(with_probabilities(rows, evidences).values())
 
     verdict = property(verdict_of)
-    page = make_page
+    heading = comparison_heading
+    findings = comparison_findings
     code = code_of
 
     @property

@@ -11,14 +11,14 @@ import numpy as np
 
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
-from posteriori.analysis.table.wording import counted, number_with_error, short_number
+from posteriori.analysis.table.wording import number_with_error, short_number
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
 
 if TYPE_CHECKING:
     from posteriori.analysis.targets.conclusions import Analysis
 
-__all__ = ["answer", "classes_in_words", "intervals_in_words", "strength", "verdict", "verdict_of"]
+__all__ = ["answer", "strength", "verdict", "verdict_of"]
 
 
 #: Differences in nats, of all rows together, that hardly matter however consistent they are.
@@ -64,7 +64,7 @@ def verdict_of(found: Analysis) -> str:
 
 def _ahead(found: Analysis) -> tuple[float, float] | None:
     """Return by how much, with which error, the average is ahead of the best single model."""
-    if found.ranking.best != AVERAGE:
+    if found.ranking.rows[0].name != AVERAGE:
         return None
     row = found.ranking[found.best_single]
     return -row.elpd_difference, row.elpd_difference_se
@@ -135,7 +135,7 @@ def _on_errors(found: Analysis) -> str:
             f" By error it is “{found.words(least)}” ({measure} {short_number(errors[least], 3)} "
             f"against {short_number(errors[best], 3)})."
         )
-    if found.kept != found.ranking.best:
+    if found.kept != found.ranking.rows[0].name:
         text += f" “{found.words(found.kept)}” is kept: {_why_not_best(found)}."
     return text
 
@@ -144,7 +144,7 @@ def _why_not_best(found: Analysis) -> str:
     """Say why another model is kept than the best by density."""
     if found.kept == AVERAGE and found.average_will_do:
         return f"{len(found.problem.y)} rows hardly tell which single model is best"
-    return f"“{found.words(found.ranking.best)}” errs more than no column at all"
+    return f"“{found.words(found.ranking.rows[0].name)}” errs more than no column at all"
 
 
 # -- which model -------------------------------------------------------------------------------
@@ -307,55 +307,3 @@ def _reservations(untried: int, revealing: Sequence[str]) -> str:
 
 def _name(row: Row) -> str:
     return f"“{row.name}”"
-
-
-#: Standard errors up to which a share is as was promised.
-_FAR = 2.0
-
-
-def intervals_in_words(level: Array) -> str:
-    """Say whether intervals of 90 % hold what came.
-
-    Parameters
-    ----------
-    level : (N,)
-        Of what came in its predictive distribution.
-    """
-    held, count = int(np.sum(np.abs(level - 0.5) <= 0.45)), len(level)
-    apart = (held / count - 0.9) / np.sqrt(0.09 / count)
-    judged = "as they promise: they can be taken at their word"
-    if abs(apart) > _FAR:
-        judged = (
-            "more than promised: they are wider than they need to be"
-            if apart > 0
-            else "less than promised: they are too narrow"
-        )
-    return (
-        f"Intervals of 90% held what came in {held:,} of {counted(count, 'unseen row')} "
-        f"({held / count:.0%}), {judged}."
-    )
-
-
-def classes_in_words(p: Array, codes: Array) -> str:
-    """Say whether the most probable classes come as often as their probabilities promise.
-
-    Parameters
-    ----------
-    p : (N, K)
-    codes : (N,)
-        Classes that came.
-    """
-    sure, right = p.max(axis=1), int(np.sum(p.argmax(axis=1) == codes))
-    count, expected = len(codes), float(sure.sum())
-    error = float(np.sqrt((sure * (1.0 - sure)).sum()))  # of independent rows
-    judged = "as often as promised: probabilities can be taken at their word"
-    if abs(right - expected) > max(_FAR * error, 1.0):  # one row is no reason
-        judged = (
-            "more often than promised: probabilities are too cautious"
-            if right > expected
-            else "less often than promised: probabilities are too sure of themselves"
-        )
-    return (
-        f"The most probable class came in {right:,} of {counted(count, 'unseen row')} "
-        f"({right / count:.1%}), where its probabilities promise {expected / count:.1%}; {judged}."
-    )

@@ -7,11 +7,22 @@ command; what it returns is a :class:`TaskResult`. All else is made from these t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from posteriori.analysis.tasks.rendering import framed, render_page
-from posteriori.analysis.tasks.sections import Figure, Items, Page, Part, Printed, Section, Words
+from posteriori.analysis.tasks.sections import (
+    Beside,
+    Figure,
+    Finding,
+    Grid,
+    Items,
+    Page,
+    Part,
+    Printed,
+    Section,
+    Words,
+)
 
 __all__ = ["Table", "TaskResult"]
 
@@ -28,12 +39,15 @@ class TaskResult(ABC):
         What was guessed and done.
     model : ColumnReader
         What was learned, as a model of tables that can be saved.
+    seed : int
+        Of what was drawn.
     interrupted : bool
         Whether Ctrl-C ended the work before all was done.
     """
 
     notes: Any
     model: Any
+    seed: Any
     interrupted: Any = False
 
     @property
@@ -61,13 +75,26 @@ class TaskResult(ABC):
         """Why there is no answer; empty where there is one."""
         return ""
 
-    @abstractmethod
-    def printed(self, *, details: bool = False) -> Iterator[Printed]:
-        """Yield what is printed above the verdict; details are tables for statisticians."""
+    def heading(self, data: str) -> tuple[str, str]:
+        """Return what the report is called, and what was asked of how many rows; ``data`` is what they are called."""
+        return data, ""
 
-    @abstractmethod
+    def findings(self) -> Iterable[Finding]:
+        """Yield what was found, each once, in the order of the report: words, tables, figures, and their places."""
+        return ()
+
+    def printed(self, *, details: bool = False) -> Iterator[Printed]:
+        """Yield what is printed above the verdict; details are for statisticians."""
+        for heading, content, place in self.findings():
+            if place == "details" and details:
+                yield Words(heading, "bold")
+            if place in ("terminal", "both") or (place == "details" and details):
+                yield from _in_text(content())
+
     def page(self, title: str) -> Page:
         """Return the report, title and sections; the title given is what the data are called."""
+        sections = _as_sections(self.findings())
+        return Page(*self.heading(title), sections, self.seed)
 
     @abstractmethod
     def code(self, loading: str = "") -> str:
@@ -87,17 +114,37 @@ class TaskResult(ABC):
         loading : str
             Python code that makes ``table``, for those who want to repeat it.
         """
-        answer = self._first_screen()
-        return render_page(self.page(title), answer, self.code(loading))
-
-    def _first_screen(self) -> list[Part]:
-        """Return the answer, its picture, and the reasons folded below them."""
+        why = Section("For statisticians", [Items(self.reasons)] if self.reasons else [])
         drawn = [] if self.picture is None else [self.picture]
-        why = [Items(self.reasons)] if self.reasons else []
-        return [Words(self.verdict, "answer"), *drawn, Section("For statisticians", why)]
+        answer: list[Part] = [Words(self.verdict, "answer"), *drawn, why]
+        return render_page(self.page(title), answer, self.code(loading))
 
     def _repr_html_(self) -> str:
         return framed(self.html())
 
     def __repr__(self) -> str:
         return self.verdict
+
+
+def _as_sections(findings: Iterable[Finding]) -> list[Section]:
+    """Return what pages show of findings."""
+    sections: list[tuple[str, list[Part]]] = []
+    for heading, content, place in findings:
+        if place == "details":
+            sections[-1][1].append(Section(heading, content()))
+        elif sections and sections[-1][0] == heading and place != "terminal":
+            sections[-1][1].extend(content())
+        elif place != "terminal":
+            sections.append((heading, list(content())))
+    return [Section(*section) for section in sections]
+
+
+def _in_text(content: Iterable[Part]) -> Iterator[Printed]:
+    """Yield words and tables."""
+    for part in content:
+        if isinstance(part, Words | Grid):
+            yield part
+        elif isinstance(part, Items):
+            yield from (Words(text, "dim") for text in part.texts)
+        elif isinstance(part, Beside):
+            yield from _in_text([*part.left, *part.right])

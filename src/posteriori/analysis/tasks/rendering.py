@@ -94,8 +94,9 @@ def _part(part: Part) -> str:
         case Items(texts):
             listed = "".join(f"<li>{escape(text)}</li>" for text in texts)
             return f"<ul>{listed}</ul>" if texts else ""
-        case Grid(header, rows, strong):
-            return _table(header, rows, "ranking" if strong else "plain")
+        case Grid(header, rows, strong, remarks):
+            below = as_html([Items(remarks(()))]) if remarks else ""
+            return _table(header, rows, "ranking" if strong else "plain") + below
         case Figure(svg, caption, long):
             words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
             kind = ' class="long"' if long else ""

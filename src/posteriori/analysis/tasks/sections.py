@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from posteriori.analysis.table.columns import Column
 
-
-from collections.abc import Mapping
-from typing import Any
-
 __all__ = [
+    "AT_A_GLANCE",
     "Beside",
     "CodeAgain",
     "ColumnList",
     "Content",
     "Figure",
     "Figures",
+    "Finding",
     "Grid",
     "Items",
     "Markup",
@@ -37,7 +35,7 @@ __all__ = [
 
 
 #: Headings that are left out where the window is narrow, in this order.
-_GO_FIRST = ("seconds", "kind", "evidence", "prob.", "weight", "R²")
+_GO_FIRST = ("technical name", "seconds", "kind", "evidence", "prob.", "weight", "R²")
 
 
 class Words(NamedTuple):
@@ -58,7 +56,7 @@ class Grid(NamedTuple):
     strong : bool
         Whether the first row stands out.
     remarks : callable, optional
-        Lines below it in a terminal, from the headings of columns that did not fit.
+        Lines below it, from the headings of columns that did not fit; on a page all do.
     """
 
     header: tuple[str, ...]
@@ -125,6 +123,24 @@ Part: TypeAlias = "Words | Grid | Items | Figure | Figures | ColumnList | Markup
 Content: TypeAlias = "Sequence[Part]"
 
 
+class Finding(NamedTuple):
+    """Something that was found, and where it is told.
+
+    Attributes
+    ----------
+    heading : str
+        Of the section on the page; findings that follow one another under one heading share it.
+    content : callable
+        Makes the parts, where they are told.
+    place : {"page", "terminal", "both", "details"}
+        Details are for statisticians: folded below what comes before them, printed when they are asked for.
+    """
+
+    heading: str
+    content: Callable[[], Sequence[Part]]
+    place: Literal["page", "terminal", "both", "details"] = "page"
+
+
 class Page(NamedTuple):
     """A report: what stands above, the sections in their order, and the seed."""
 
@@ -134,14 +150,15 @@ class Page(NamedTuple):
     seed: int
 
 
+#: Of the section on what was guessed of a table, and on what its columns hold.
+AT_A_GLANCE = "The data at a glance"
+
+
 def at_a_glance(
-    notes: Sequence[str],
-    columns: Sequence[tuple[Column, pd.Series | None]],
-    rows: int,
-    *more: Part,
-) -> Section:
-    """Return the section on what was guessed of a table, and on what its columns hold."""
-    return Section("The data at a glance", [Items(notes), ColumnList(columns, rows), *more])
+    notes: Sequence[str], columns: Sequence[tuple[Column, pd.Series | None]], rows: int
+) -> list[Part]:
+    """Return what was guessed of a table, and what its columns hold."""
+    return [Items(notes), ColumnList(columns, rows)]
 
 
 def fit_columns(
