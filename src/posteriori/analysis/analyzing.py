@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from posteriori.analysis.densities.describing import TableDensity, conclude_density
 from posteriori.analysis.densities.joint_problem import (
@@ -38,6 +38,8 @@ class _Options(TypedDict, total=False):
     time_limit: float | None
     seed: int
     loss: str
+    costs: Mapping[Any, float] | None
+    positive: Any
     thorough: bool
     day_first: bool | None
     on_outcome: Callable[[Outcome, int, float], None] | None
@@ -63,6 +65,8 @@ def compare(
     time_limit: float | None = None,
     seed: int = 0,
     loss: str = "squared",
+    costs: Mapping[Any, float] | None = None,
+    positive: Any = None,
     thorough: bool = False,
     day_first: bool | None = None,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
@@ -97,6 +101,12 @@ def compare(
     loss : {"squared", "absolute", "log"}
         What a wrong number costs: means are predicted for squared differences, medians for absolute
         ones and for those of logarithms.
+    costs : mapping, optional
+        What mistakes about classes cost: yes:no=10 says that a miss of "yes", which is taken for "no", costs
+        10. Other mistakes cost 1. New rows are decided so that they cost least.
+    positive : label, optional
+        The class that is to be found: the ranking and the verdict say how many of its rows are, for how many
+        false alarms. By default a class that is rare, or dear to miss.
     thorough : bool
         Of a target: also try the models that cost much and seldom win, and report what takes further
         fits, which are the evidence of models without a prior and how far priors move that of the others.
@@ -140,12 +150,12 @@ def compare(
         on_outcome=on_outcome,
     )
     if target is None:
-        _require_joint(task, loss)
+        _require_joint(task, loss, costs, positive)
         columns = describe_columns(frame, drop, day_first=day_first)
         joint, converted, columns = make_joint_problem(frame, columns, folds, seed)
         reached = run(joint, joint_candidates(joint, models), fit=fit_joint)
         return conclude_density(columns, converted, reached, seed)
-    goal = read_target(frame, target, task)
+    goal = read_target(frame, target, task).with_stakes(costs, positive)
     columns = describe_columns(frame, drop, goal.column.name, day_first)
     problem = make_problem(frame, goal, columns, folds, seed, loss)
     candidates = suited_candidates(goal, problem, models, thorough=thorough)
@@ -153,7 +163,7 @@ def compare(
     return conclude(goal, columns, reached, seed, thorough=thorough)
 
 
-def _require_joint(task: str, loss: str) -> None:
+def _require_joint(task: str, loss: str, costs: Any, positive: Any) -> None:
     """Refuse to predict without a target."""
     if task != "density":
         raise ValueError(
@@ -162,3 +172,5 @@ def _require_joint(task: str, loss: str) -> None:
         )
     if loss != "squared":
         raise ValueError(f"the loss {loss!r} is for a target, and there is none")
+    if costs or positive is not None:
+        raise ValueError("costs and a positive class are for a target, and there is none")

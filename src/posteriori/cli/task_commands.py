@@ -6,6 +6,8 @@ To these come what all commands have: the table, how much of it is read, and whe
 from __future__ import annotations
 
 import inspect
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,8 +29,16 @@ __all__ = ["add_task"]
 _NAMES = ("Sequence[str]", "Iterable[str]")
 _NUMBERS = "Sequence[float]"
 
+#: Annotation of keywords that give numbers to names, each told as name=number.
+_NUMBERED = "Mapping["
+
 #: Annotations of keywords that are tables, which commands read from files.
 _TABLE = "Table"
+
+#: A name with its number, and what comes behind the comma.
+_NAMED_NUMBER = re.compile(
+    r"\s*(\S.*?)=\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(?:,|$)(.*)", re.I
+)
 
 #: Opposites that are called otherwise than "no".
 _OPPOSITES = {"day_first": "--day-first/--month-first"}
@@ -112,6 +122,10 @@ def _option(parameter: Parameter) -> inspect.Parameter:
     if _TABLE in parameter.kind:
         option = typer.Option(help=f"{parameter.words} A file.", dir_okay=False)
         return _keyword(name, Annotated[Path | None, option], default)
+    if parameter.kind.startswith(_NUMBERED):
+        words = f"{parameter.words} Several are separated by commas."
+        option = typer.Option(f"--{name.removesuffix('s')}", help=words, metavar="NAME=NUMBER")
+        return _keyword(name, Annotated[list[str] | None, option], None)
     listed = parameter.kind.startswith(_NAMES) or _NUMBERS in parameter.kind
     words = f"{parameter.words.rstrip('.')}; separated by commas." if listed else parameter.words
     option = typer.Option(help=words, metavar="|".join(parameter.choices) or None)
@@ -130,6 +144,8 @@ def _as_text(default: Any) -> Any:
 
 def _value(parameter: Parameter, given: Any) -> Any:
     """Return what the function is to be given for what was typed."""
+    if parameter.kind.startswith(_NUMBERED):
+        return _numbered(parameter.name.removesuffix("s"), given or ())
     if not isinstance(given, str):
         return parameter.default if given is None else given
     if parameter.kind.startswith(_NAMES):
@@ -150,6 +166,27 @@ def _value(parameter: Parameter, given: Any) -> Any:
 def _split(text: str) -> tuple[str, ...]:
     """Return the names between commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _numbered(name: str, texts: Sequence[str]) -> dict[str, float] | None:
+    """Return the numbers that names were given; names may hold commas and equals signs.
+
+    Examples
+    --------
+    >>> _numbered("cost", ["yes:no=10,no:yes=0.5"])
+    {'yes:no': 10.0, 'no:yes': 0.5}
+    """
+    found: dict[str, float] = {}
+    for text in texts:
+        rest = text
+        while told := _NAMED_NUMBER.match(rest):
+            entry, number, rest = told[1].strip(), float(told[2]), told[3]
+            if entry in found:
+                fail(f"--{name} tells of {entry!r} twice")
+            found[entry] = number
+        if rest:
+            fail(f"--{name} takes names with numbers such as yes:no=10, got {rest!r}")
+    return found or None
 
 
 def _range(name: str, text: str) -> int | tuple[int, int]:

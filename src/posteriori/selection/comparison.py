@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,8 @@ class Row:
         Why some columns are blank.
     failure : str
         Why a model could not be fitted or examined.
+    errors : dict from str to float
+        What was wrong with predictions of unseen rows, in measures that people know; frames have a column for each.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Row:
     measure: str = ""
     blanks: str = ""
     failure: str = ""
+    errors: dict[str, float] = field(default_factory=dict, hash=False)
 
 
 class Comparison:
@@ -134,8 +137,10 @@ class Comparison:
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, a row for each model, indexed by name."""
-        columns = [f.name for f in fields(Row) if f.name != "name"]
+        columns = [f.name for f in fields(Row) if f.name not in ("name", "errors")]
         data = {c: [getattr(row, c) for row in self.rows] for c in columns}
+        for error in dict.fromkeys(error for row in self.rows for error in row.errors):
+            data[error] = [row.errors.get(error, float("nan")) for row in self.rows]
         return pandas.DataFrame(data, index=pandas.Index([r.name for r in self.rows], name="model"))
 
     # -- showing ---------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
@@ -220,11 +221,19 @@ def recorded_log_density(predictive: Any, y: Array, step: float) -> Array:
     return np.where(sure, np.log(np.where(sure, mass, 1.0) / step), predictive.log_prob(y))
 
 
-def metrics_of(unseen: Unseen, y: Any, classes: Any = None, loss: str = "squared") -> Metrics:
+def metrics_of(
+    unseen: Unseen,
+    y: Any,
+    classes: Any = None,
+    loss: str = "squared",
+    positive: int | None = None,
+) -> Metrics:
     """Return errors of unseen rows, that of the loss first.
 
     RMSE, mean absolute error, R² and coverage, for the loss "log" also by which factor predictions are
-    typically off, exp of the mean of |ln y − ln ŷ|; or accuracy, log loss and Brier score.
+    typically off, exp of the mean of |ln y − ln ŷ|; or accuracy, area under the ROC curve, average
+    precision, log loss and Brier score. Area and average precision are those of the class with the code
+    ``positive``; without it of the rarer of two classes, or means over all of more.
     """
     if classes is None:
         error, around = y - unseen.prediction, np.mean((y - y.mean()) ** 2)
@@ -240,13 +249,25 @@ def metrics_of(unseen: Unseen, y: Any, classes: Any = None, loss: str = "squared
         return {first: found[first], **found}
     p, codes = unseen.prediction, np.searchsorted(classes, y)
     came = p[np.arange(len(p)), codes]
-    squares = ((p - (codes[:, None] == np.arange(len(classes)))) ** 2).sum(axis=1)
+    truth = codes[:, None] == np.arange(len(classes))
+    squares = ((p - truth) ** 2).sum(axis=1)
+    if positive is None and len(classes) == 2:
+        positive = int(codes.mean() <= 0.5)
+    told = slice(None) if positive is None else [positive]
     return {
         "accuracy": float(np.mean(p.argmax(axis=1) == codes)),
+        "AUC": _mean_over(roc_auc_score, truth[:, told], p[:, told]),
+        "average precision": _mean_over(average_precision_score, truth[:, told], p[:, told]),
         "log loss": -float(np.log(np.maximum(came, _LEAST)).mean()),
         # of two classes, as is usual, one only: the squares of the other are the same
         "Brier": float(np.mean(squares)) / (2.0 if len(classes) == 2 else 1.0),
     }
+
+
+def _mean_over(measure: Any, truth: Any, p: Array) -> float:
+    """Return a measure of how well probabilities order rows, averaged over classes that some rows have."""
+    mixed = truth.any(axis=0) & ~truth.all(axis=0)
+    return float(measure(truth[:, mixed], p[:, mixed])) if mixed.any() else float("nan")
 
 
 def _typical_factor(y: Array, predicted: Array) -> float:

@@ -302,6 +302,9 @@ def test_nonsense_is_refused(tree: Any, tmp_path: Path) -> None:
         ("classes", 7),
         ("classes", "ab"),
         ("classes", {"scalar": {"texts": ["a"], "shape": [], "dtype": "U"}}),
+        ("costs", 7),  # of a model without classes
+        ("costs", [[0.0, 1.0], [1.0, 0.0]]),
+        ("positive", 0),
         ("target_kind", "year"),
         ("target_kind", []),
         ("facts", {"dict": []}),

@@ -17,6 +17,7 @@ from posteriori.analysis.table.wording import (
     fixed_number,
     number_with_error,
     short_number,
+    telling_decimals,
 )
 from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.analysis.tasks.sections import Finding, Grid, Part, Words, aligned
@@ -44,7 +45,15 @@ _ERRORS: dict[str, tuple[str, Callable[[float], str]]] = {
     "factor": ("factor", lambda value: f"×{short_number(value, 3)}"),
     "R²": ("R²", lambda value: fixed_number(value, 2)),
     "accuracy": ("right", lambda value: f"{100.0 * value:.1f} %"),
+    "cost": ("cost", lambda value: even_number(value, 3)),
+    "AUC": ("AUC", lambda value: fixed_number(value, 3)),
+    "average precision": ("AP", lambda value: fixed_number(value, 3)),
+    "recall": ("found", lambda value: f"{100.0 * value:.0f} %"),
+    "precision": ("precision", lambda value: f"{100.0 * value:.0f} %"),
 }
+
+#: Those that stand in rankings only where they lead.
+_OF_RARE_CLASSES = ("cost", "AUC", "average precision", "recall", "precision")
 
 #: Stands behind an error that is larger than without any column.
 _WORSE = "!"
@@ -81,6 +90,11 @@ _MEANINGS = {
     "score": "score: log density of a row that the model has not seen, on average",
     "behind": "behind: difference of all rows to the best",
     "miss": "miss: mean absolute error",
+    "cost": "cost: of a row, on average",
+    "AUC": "AUC: how often a row of the class is held more probable than another row (0.5 is chance)",
+    "AP": "AP: average precision, over all thresholds",
+    "found": "found: share of the class that is found, at the threshold that decides",
+    "precision": "precision: share of alarms that are true",
     "factor": "factor: by which predictions are typically too large or too small",
     "weight": "weight: share in the average",
 }
@@ -134,6 +148,11 @@ class RankedResult(TaskResult):
     def detailed_rows(self) -> list[Row]:
         """The ranking, with all evidences that were asked for."""
         return list(self.ranking.rows)
+
+    @property
+    def leading(self) -> Sequence[str]:
+        """Errors that stand before the score, in place of all others."""
+        return ()
 
     @property
     def baseline(self) -> str:
@@ -215,9 +234,11 @@ class RankedResult(TaskResult):
 
 def ranking_table(found: RankedResult) -> Table:
     """Return the ranking for everybody, best first: score of a row, errors, share in the average."""
-    errors = _errors(found)
-    header = ("model", "score", "behind", *(_ERRORS[name][0] for name in errors), "weight")
-    return header, [_brief_cells(row, found, errors) for row in found.ranking.rows]
+    leading, errors = ([_ERRORS[n][0] for n in names] for names in (found.leading, _errors(found)))
+    header = ("model", *leading, "score", "behind", *errors, "weight")
+    scores = [row.elpd / len(found.problem.X) for row in found.ranking.rows if not row.failure]
+    decimals = telling_decimals(scores)
+    return header, [_brief_cells(row, found, decimals) for row in found.ranking.rows]
 
 
 def ranking_grid(found: RankedResult) -> Grid:
@@ -236,7 +257,7 @@ def _explained(found: RankedResult, header: tuple[str, ...], rows: list[tuple[st
 
 def detailed_table(found: RankedResult) -> Table:
     """Return the ranking with evidences, their kinds and groups, and the time of all fits."""
-    first = _errors(found)[:1]
+    first = [*found.leading, *_errors(found)][:1]
     groups = _group_letters(found.detailed_rows)
     header = ("model", "held out", "behind", *(_ERRORS[name][0] for name in first))
     header += ("evidence", "kind", "prob.", "seconds", "technical name")
@@ -244,17 +265,20 @@ def detailed_table(found: RankedResult) -> Table:
 
 
 def _errors(found: RankedResult) -> list[str]:
+    """Return the errors that stand behind the score."""
     best = found.metrics.get(found.ranking.rows[0].name, {})
-    return [name for name in best if name in _ERRORS]
+    shown = [name for name in best if name in _ERRORS and name not in _OF_RARE_CLASSES]
+    return [] if found.leading else shown
 
 
-def _brief_cells(row: Row, found: RankedResult, errors: list[str]) -> tuple[str, ...]:
-    name = found.words(row.name)
+def _brief_cells(row: Row, found: RankedResult, decimals: int) -> tuple[str, ...]:
+    name, leading, errors = found.words(row.name), found.leading, _errors(found)
     if row.failure:
         word, _ = _UNREACHED.get(row.failure, ("failed", ""))
-        return (name, word, *("" for _ in range(len(errors) + 2)))
-    score = fixed_number(row.elpd / len(found.problem.X), 2)
-    return (name, score, behind_best(row), *_error_cells(row, found, errors), _share(row.weight))
+        return (name, word, *("" for _ in range(len(leading) + len(errors) + 2)))
+    score = fixed_number(row.elpd / len(found.problem.X), decimals)
+    before, after = (_error_cells(row, found, names) for names in (leading, errors))
+    return (name, *before, score, behind_best(row), *after, _share(row.weight))
 
 
 def behind_best(row: Row) -> str:
@@ -264,7 +288,7 @@ def behind_best(row: Row) -> str:
     return number_with_error(row.elpd_difference, row.elpd_difference_se)
 
 
-def _error_cells(row: Row, found: RankedResult, errors: list[str]) -> list[str]:
+def _error_cells(row: Row, found: RankedResult, errors: Sequence[str]) -> list[str]:
     cells = [_ERRORS[name][1](found.metrics[row.name][name]) for name in errors]
     if cells and found.error_ratio(row.name) > 1.0:
         cells[0] += _WORSE

@@ -18,6 +18,7 @@ from posteriori.analysis.report.class_figures import (
     frequent_confusions,
     reliability_bins,
 )
+from posteriori.analysis.report.decision_figures import threshold_figures
 from posteriori.analysis.report.insights import (
     LIMIT,
     best_tree,
@@ -34,6 +35,7 @@ from posteriori.analysis.report.what_if import (
 )
 from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.targets.class_costs import stakes_again
 from posteriori.analysis.targets.table_problem import suited_candidates
 from posteriori.analysis.tasks.sections import (
     AT_A_GLANCE,
@@ -129,14 +131,16 @@ def _predicted_classes(found: Analysis) -> list[Part]:
     unseen, classes = found.outcomes[found.kept].unseen, found.problem.classes
     assert unseen is not None
     codes = np.searchsorted(classes, found.problem.y)
-    shown = [Figure(_reliability(unseen.prediction, codes, classes))]
+    shown = [*threshold_figures(found), Figure(_reliability(unseen.prediction, codes, classes))]
     said = Words(classes_in_words(unseen.prediction, codes))
     told = Words(
         "If the probabilities are right, the points lie on the line: of the rows with stated "
         "probability 0.8, four in five are of that class. Bars are two standard errors; small points "
         "stand for few rows."
     )
-    counts = confusion_counts(codes, unseen.prediction.argmax(axis=1), len(classes))
+    decided = found.decided.get(found.kept)
+    chosen = unseen.prediction.argmax(axis=1) if decided is None else decided.said
+    counts = confusion_counts(codes, chosen, len(classes))
     if len(classes) <= MOST_CLASSES:
         rows = "Rows by true and predicted class; the colour is the share of the true class."
         shown.append(Figure(draw_confusion(counts, classes), rows))
@@ -388,6 +392,7 @@ def code_of(found: Analysis, loading: str = "") -> str:
         "seed": found.seed,
         "drop": [column.name for column in found.columns if column.kind == "dropped"],
         "models": None if set(tried) == {c.name for c in suited} else tried,
+        **stakes_again(found.target),
         "thorough": found.thorough,
         "folds": None if folds == min(_FOLDS, len(found.problem.y)) else folds,
     }

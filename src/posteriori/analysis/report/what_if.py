@@ -11,6 +11,7 @@ import pandas as pd
 from posteriori.analysis.fitting.preparation import learn_scale, scaled
 from posteriori.analysis.table.values import dates_of
 from posteriori.analysis.table.wording import short_number
+from posteriori.analysis.targets.class_costs import say_classes
 from posteriori.analysis.targets.table_problem import Problem
 from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import AddsColumns, offers, predictive_of
@@ -207,7 +208,7 @@ def typical_table(
     said = (
         _numbers_said(found, model, rows)
         if problem.classes is None
-        else _classes_said(model, problem, rows)
+        else _classes_said(found, model, rows)
     )
     entries = [[entry_text(problem.X[n].iloc[r], problem.kinds[n]) for n in shown] for r in rows]
     cells = [
@@ -229,11 +230,11 @@ def _numbers_said(found: Analysis, model: Any, rows: Array) -> list[tuple[str, s
     ]
 
 
-def _classes_said(model: Any, problem: Any, rows: Array) -> list[tuple[str, str, str]]:
-    p = np.asarray(model.predict_proba(problem.X.iloc[rows]))
-    best = p.argmax(axis=1)
+def _classes_said(found: Analysis, model: Any, rows: Array) -> list[tuple[str, str, str]]:
+    p = np.asarray(model.predict_proba(found.problem.X.iloc[rows]))
+    best = say_classes(p, found.model.costs)
     return [
-        (short_text(str(problem.y[r])), short_text(str(model.classes_[k])), f"{share[k]:.2f}")
+        (short_text(str(found.problem.y[r])), short_text(str(model.classes_[k])), f"{share[k]:.2f}")
         for r, k, share in zip(rows, best, p, strict=True)
     ]
 

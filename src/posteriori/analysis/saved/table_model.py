@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, has_types
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.values import dates_of
+from posteriori.analysis.targets.class_costs import rule_in_words, say_classes
 from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array
 from posteriori.selection.cross_validation import point_prediction
@@ -40,9 +41,15 @@ class TableModel(ColumnReader):
         What else is worth knowing: rows, evidence, errors of unseen rows, versions, seed.
     target_kind : {"number", "date", "time"}
         Whether predicted numbers are decimal years, which stand for days or for moments.
+    costs : (K, K) or None
+        What it costs to say a class (second index) where another is true: what is predicted costs least. None
+        predicts the most probable class.
+    positive : int or None
+        Code of the class that is to be found.
     """
 
-    own = ("target", "classes", "target_kind")
+    own = ("target", "classes", "target_kind", "costs", "positive")
+    own_later = ("costs", "positive")
     tried_within_limits: ClassVar[bool] = False
     fact_types = {
         **COMMON_FACTS,
@@ -59,6 +66,8 @@ class TableModel(ColumnReader):
     classes: Any = None
     facts: dict[str, Any] = field(default_factory=dict)
     target_kind: str = "number"
+    costs: Any = None
+    positive: Any = None
 
     @property
     def purpose(self) -> str:
@@ -72,7 +81,10 @@ class TableModel(ColumnReader):
 
     def own_lines(self) -> list[str]:
         labels = () if self.classes is None else self.classes[:20]
-        return [f"classes: {', '.join(map(str, labels))}"] if len(labels) else []
+        listed = [f"classes: {', '.join(map(str, labels))}"] if len(labels) else []
+        if self.costs is None or self.positive is None:
+            return listed
+        return [*listed, *rule_in_words(self.costs, self.positive, self.classes)]
 
     def require_sound(self) -> None:
         super().require_sound()
@@ -83,8 +95,19 @@ class TableModel(ColumnReader):
         classes = self.classes
         if not (classes is None or (isinstance(classes, np.ndarray) and classes.ndim == 1)):
             raise ValueError("its classes are no list of labels")
+        if not self._costs_are_sound():
+            raise ValueError("its costs are no numbers for its classes")
         if self.target_kind not in TARGET_KINDS:
             raise ValueError("its target is of no known kind")
+
+    def _costs_are_sound(self) -> bool:
+        if self.costs is None:
+            return self.positive is None
+        if self.classes is None or not isinstance(self.costs, np.ndarray):
+            return False
+        square = self.costs.shape == (len(self.classes),) * 2 and self.costs.dtype == np.float64
+        known = type(self.positive) is int and 0 <= self.positive < len(self.classes)
+        return bool(square and known and np.isfinite(self.costs).all())
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return predictions, a row for each row of the table.
@@ -98,8 +121,8 @@ class TableModel(ColumnReader):
         Returns
         -------
         DataFrame
-            Mean and interval of numbers, or of dates; the most probable class and the probability
-            of each.
+            Mean and interval of numbers, or of dates; the most probable class, or the one that costs least
+            where mistakes have costs, and the probability of each.
         """
         if not 0.0 < mass < 1.0:
             raise ValueError(f"mass must lie between 0 and 1, got {mass!r}")
@@ -131,7 +154,7 @@ class TableModel(ColumnReader):
     def _classes(self, inputs: pd.DataFrame) -> dict[str, Any]:
         p = np.asarray(self.pipeline.predict_proba(inputs))
         labels = self.pipeline.classes_
-        predicted = {f"{self.target}_predicted": labels[p.argmax(axis=1)]}
+        predicted = {f"{self.target}_predicted": labels[say_classes(p, self.costs)]}
         shares = {f"P({self.target}={label})": p[:, k] for k, label in enumerate(labels)}
         return predicted | shares
 

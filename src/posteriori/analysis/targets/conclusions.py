@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,14 +22,18 @@ from posteriori.analysis.ranking.ranked_outcomes import (
     told_end,
 )
 from posteriori.analysis.ranking.ranked_result import RankedResult
+from posteriori.analysis.report.decision_figures import class_picture
 from posteriori.analysis.report.page import code_of, comparison_findings, comparison_heading
 from posteriori.analysis.report.what_if import Effects, column_importance
 from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.association import strongest_first
 from posteriori.analysis.table.columns import MANY_LEVELS, Column
 from posteriori.analysis.targets.cautions import cautions, revealing_columns
+from posteriori.analysis.targets.decided_classes import Decided, decide_unseen
+from posteriori.analysis.targets.decided_words import reasons_on_class
 from posteriori.analysis.targets.table_problem import Problem, Target
 from posteriori.analysis.targets.verdict_words import verdict_of
+from posteriori.analysis.tasks.sections import Figure
 from posteriori.estimators.contract import ScalesPrior, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.averaging import ClassifierAverage, ModelAverage
@@ -77,6 +82,8 @@ class Analysis(RankedResult):
         Columns that alone tell the target.
     thorough : bool
         Whether all was asked for that takes further fits.
+    decided : dict of Decided
+        What is said of unseen rows, by name of the candidate, where a class is to be found.
     """
 
     target: Target
@@ -89,6 +96,7 @@ class Analysis(RankedResult):
     seed: int = 0
     revealing: tuple[str, ...] = ()
     thorough: bool = False
+    decided: dict[str, Decided] = field(default_factory=dict)
 
     @property
     def best(self) -> Any:
@@ -120,6 +128,12 @@ class Analysis(RankedResult):
         """The known targets: numbers, or classes as texts."""
         values = pd.Series(self.problem.y)
         return values if self.problem.classes is None else values.astype(str).astype(object)
+
+    @property
+    def leading(self) -> Sequence[str]:
+        """What is told of a class that is to be found."""
+        shown = ("cost", "AUC", "average precision", "recall", "precision")
+        return shown[self.target.stakes.costs is None :] if self.decided else ()
 
     @property
     def baseline(self) -> str:
@@ -201,6 +215,16 @@ class Analysis(RankedResult):
     code = code_of
 
     @property
+    def picture(self) -> Figure | None:
+        """Precision against recall of a class that is to be found."""
+        return class_picture(self) if self.decided else None
+
+    @property
+    def reasons(self) -> Sequence[str]:
+        """What the answer rests on."""
+        return reasons_on_class(self) if self.decided else []
+
+    @property
     def model(self) -> TableModel:
         """The model to act on, with the columns that it needs: it predicts tables and can be saved.
 
@@ -212,6 +236,7 @@ class Analysis(RankedResult):
     def table_model(self, name: str) -> TableModel:
         """Return one of the fitted models, with the columns that it needs."""
         outcome = self.fitted_outcome(name)
+        decided = self.decided.get(name)
         seen = set() if outcome.candidate.encoding == "nothing" else set(self.problem.kinds)
         facts = {
             **self.facts_of(outcome, len(self.problem.y), self.seed),
@@ -227,11 +252,21 @@ class Analysis(RankedResult):
             self.target.classes,
             facts,
             self.target.kind,
+            None if decided is None else decided.rule,
+            None if decided is None or decided.rule is None else decided.positive,
         )
 
     def data(self) -> dict[str, Any]:
         about = {"target": self.target.column.name, "task": self.target.task}
-        return {**about, "rows": len(self.problem.y), **super().data()}
+        rows, kept = len(self.problem.y), super().data()
+        decided = self.decided.get(self.kept) if self.decided else None
+        return {**about, "rows": rows, **kept, **({} if decided is None else self._acted(decided))}
+
+    def _acted(self, decided: Decided) -> dict[str, Any]:
+        """Return what is said of the class that is to be found, and what comes of it."""
+        told = {"rows": decided.rows, "found": decided.found, "alarms": decided.alarms}
+        positive = self.problem.classes[decided.positive]
+        return {"positive": {"class": positive, **told, "costs": decided.rule}}
 
 
 def conclude(
@@ -243,10 +278,13 @@ def conclude(
     kind = ModelAverage if problem.classes is None else ClassifierAverage
     outcomes, ranking = rank_outcomes(reached, goal.task, kind)
     metrics = {
-        name: metrics_of(o.unseen, problem.y, problem.classes, problem.loss)
+        name: metrics_of(o.unseen, problem.y, problem.classes, problem.loss, goal.stakes.positive)
         for name, o in outcomes.items()
         if o.unseen is not None
     }
+    decided = _decisions(goal, problem, outcomes)
+    metrics = {name: {**errors, **_told(decided.get(name))} for name, errors in metrics.items()}
+    rows = [replace(row, errors=metrics.get(row.name, {})) for row in ranking.rows]
     notes = _notes(goal, columns)
     revealing = revealing_columns(problem)
     notes += cautions(problem, goal.column.name, revealing)
@@ -255,13 +293,33 @@ def conclude(
         columns,
         problem,
         outcomes,
-        ranking,
+        Comparison(rows),
         metrics,
         (*notes, *reached.notes, *told_end(reached.ended)),
         seed,
         tuple(revealing),
         thorough,
+        decided,
     )
+
+
+def _decisions(
+    goal: Target, problem: Problem, outcomes: Mapping[str, Outcome]
+) -> dict[str, Decided]:
+    """Return what candidates say of unseen rows, where a class is to be found."""
+    if goal.stakes.positive is None:
+        return {}
+    codes = np.searchsorted(problem.classes, problem.y)
+    held = {name: o.unseen.prediction for name, o in outcomes.items() if o.unseen is not None}
+    return {n: decide_unseen(p, codes, problem.splits, goal.stakes) for n, p in held.items()}
+
+
+def _told(decided: Decided | None) -> Metrics:
+    """Return what comes of decisions, on average."""
+    if decided is None:
+        return {}
+    found = {"recall": decided.recall, "precision": decided.precision}
+    return {"cost": float(decided.spent.mean()), **found} if decided.told else found
 
 
 def _prequential(outcome: Outcome, problem: Problem, seed: int) -> LogEvidence | None:

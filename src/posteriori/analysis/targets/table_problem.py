@@ -15,6 +15,7 @@ from posteriori.analysis.fitting.preparation import CURVED, CodeColumns, NoColum
 from posteriori.analysis.table.columns import Column, column_name, convert_column, guess_column
 from posteriori.analysis.table.values import are_whole_days
 from posteriori.analysis.table.wording import counted
+from posteriori.analysis.targets.class_costs import ALIKE, Costs, Stakes, read_stakes
 from posteriori.estimators.contract import TellsBends, offers
 from posteriori.numerics.validation import require_moderate
 from posteriori.selection.candidates import Candidate, candidates_for
@@ -81,6 +82,8 @@ class Target:
         Sorted labels.
     notes : tuple of str
         What was guessed and done.
+    stakes : Stakes
+        Which class is to be found, and what mistakes cost.
     """
 
     column: Column
@@ -89,6 +92,7 @@ class Target:
     known: Any
     classes: Any
     notes: tuple[str, ...]
+    stakes: Stakes = ALIKE
 
     @property
     def kind(self) -> str:
@@ -107,6 +111,11 @@ class Target:
         counts = whole and bool(1 < y.max() < _LARGEST_INTEGER)  # larger numbers are all whole
         zeros = ("many zeros",) * (counts and _has_many_zeros(y))
         return ("counts",) * counts + zeros + ("positive",) * bool((y > 0).all())
+
+    def with_stakes(self, costs: Costs | None = None, positive: Any = None) -> Target:
+        """Return the target with a class that is to be found and costs of mistakes, as they are asked for."""
+        told = read_stakes(self.column.name, self.values, self.classes, costs, positive)
+        return replace(self, stakes=told)
 
     def some(self, rows: Any) -> Target:
         """Return the target as if it were known in some of its rows only."""

@@ -12,6 +12,7 @@ import numpy as np
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.table.wording import number_with_error, short_number
+from posteriori.analysis.targets.decided_words import said_of_class
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
 
@@ -78,6 +79,9 @@ def answer(found: Analysis) -> str:
     unseen = found.outcomes[found.kept].unseen
     assert unseen is not None
     name, y = found.target.column.name, found.problem.y
+    if found.decided:
+        decided = found.decided[found.kept]
+        return said_of_class(name, found.problem.classes, decided, _matter(found))
     if found.problem.classes is not None:
         return f"{_classified(name, unseen.prediction, y, found.problem.classes)}{_matter(found)}."
     if found.target.task == "density":
