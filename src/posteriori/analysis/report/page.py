@@ -392,7 +392,7 @@ def code_of(found: Analysis, loading: str = "") -> str:
         "seed": found.seed,
         "drop": [column.name for column in found.columns if column.kind == "dropped"],
         "models": None if set(tried) == {c.name for c in suited} else tried,
-        **stakes_again(found.target),
+        **({} if found.target.classes is None else stakes_again(found.target)),
         "thorough": found.thorough,
         "folds": None if folds == min(_FOLDS, len(found.problem.y)) else folds,
     }
