@@ -248,8 +248,8 @@ def _mean(products: Sequence[Product], labels: tuple[Axis, ...], owners: Owners)
     """Return E[m] over some labels."""
     total: Any = 0.0
     for product in products:
-        (choice,) = itertools.islice(_choices(product, owners), 1)
-        total = total + spread(_contract(product, choice, labels), labels)
+        means = [table for a in product.accesses for (table,) in owners[a.name].expect([a])]
+        total = total + spread(_contract(product, means, labels), labels)
     return np.broadcast_to(total, tuple(axis.size for axis in labels))
 
 
@@ -271,15 +271,18 @@ def _covariance(
     owners : mapping
     """
     labels = (*rows, *twins, *twins.values())
-    roots = [_root(product, owners) for product in products]
-    linear = [(p, root) for p, root in zip(products, roots, strict=True) if root is not None]
+    linear: dict[Axis, list[Table]] = {}
+    done, rest = list[Product](), list[Product]()
+    for product in products:
+        root = _root(product, owners)
+        if root is not None:
+            part = _contract(product, [root.table], (*rows, *twins, root.column))
+            linear.setdefault(root.column, []).append(part)
+        if product.accesses:
+            (rest if root is None else done).append(product)
     total: Any = 0.0
-    for column in dict.fromkeys(root.column for _, root in linear):
-        wide = (*rows, *twins, column)
-        parts = [_contract(p, [root.table], wide) for p, root in linear if root.column is column]
-        total = total + _square(add_tables(parts, wide), len(twins))
-    rest = [p for p, root in zip(products, roots, strict=True) if root is None and p.accesses]
-    done = [p for p, _ in linear]
+    for column, parts in linear.items():
+        total = total + _square(add_tables(parts, (*rows, *twins, column)), len(twins))
     pairs = (itertools.product(a, b) for a, b in ((rest, rest), (rest, done), (done, rest)))
     for s, t in itertools.chain.from_iterable(pairs):
         (both,) = multiply_products([s], [t], rows, twins)

@@ -96,7 +96,8 @@ def accessed(factors: Iterable[BoundFactor]) -> set[str]:
 def read_request(bound: Bound, name: str, keywords: Mapping[str, Any]) -> Request:
     """Sort keywords into inputs, observations and plates; refuse those that make no sense."""
     _require_variable(bound, name)
-    needed = _ancestors(bound, name)
+    used = _used_by(bound, name)
+    needed = tuple(used)
     plates = bound.plate_sizes()
     inputs, values, sizes = {}, {}, {}
     for key, value in keywords.items():
@@ -119,9 +120,9 @@ def read_request(bound: Bound, name: str, keywords: Mapping[str, Any]) -> Reques
         for plate, size in zip(carried, shape, strict=False):
             if plate in relevant:
                 _add_size(sizes, plate, size, key)
-    new = _new_variables(bound, needed, {*inputs, *values}, set(sizes))
+    new = _new_variables(bound, used, {*inputs, *values}, set(sizes))
     request = Request(name, inputs, values, sizes, needed, new, given)
-    _require_inputs(bound, request, keywords)
+    _require_inputs(bound, request, set[str]().union(*used.values()), keywords)
     return request
 
 
@@ -153,14 +154,16 @@ def names_used(variable: Variable) -> set[str]:
     return found
 
 
-def _ancestors(bound: Bound, name: str) -> tuple[str, ...]:
-    found, stack = set(), [name]
+def _used_by(bound: Bound, name: str) -> dict[str, set[str]]:
+    """Return what a variable, and each that it depends on, is made of, in the order of the model."""
+    found: dict[str, set[str]] = {}
+    stack = [name]
     while stack:
         item = stack.pop()
         if item not in found:
-            found.add(item)
-            stack.extend(n for n in names_used(bound.variables[item]) if n in bound.variables)
-    return tuple(n for n in bound.variables if n in found)
+            found[item] = names_used(bound.variables[item])
+            stack.extend(n for n in found[item] if n in bound.variables)
+    return {n: found[n] for n in bound.variables if n in found}
 
 
 def _count(bound: Bound, name: str, plate: str, value: Any) -> int:
@@ -217,19 +220,19 @@ def _is_same(value: Any, old: Any) -> bool:
 
 
 def _new_variables(
-    bound: Bound, needed: tuple[str, ...], changed: set[str], fresh: set[str]
+    bound: Bound, used: Mapping[str, set[str]], changed: set[str], fresh: set[str]
 ) -> frozenset[str]:
     new: set[str] = set()
-    for name in needed:
-        used = names_used(bound.variables[name])
-        if used & (changed | new) or fresh & set(bound.plates_of(name)):
+    for name in used:
+        if used[name] & (changed | new) or fresh & set(bound.plates_of(name)):
             new.add(name)
     return frozenset(new)
 
 
-def _require_inputs(bound: Bound, request: Request, keywords: Mapping[str, Any]) -> None:
+def _require_inputs(
+    bound: Bound, request: Request, used: set[str], keywords: Mapping[str, Any]
+) -> None:
     """Refuse to use inputs of the data for new members."""
-    used = set[str]().union(*(names_used(bound.variables[n]) for n in request.needed))
     for key, item in bound.inputs.items():
         plates = [p for p in item.plates if p in request.sizes]
         if plates and key in used and key not in keywords:

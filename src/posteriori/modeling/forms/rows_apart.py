@@ -67,10 +67,13 @@ def split_rows(factor: BoundFactor, families: Mapping[str, Any]) -> list[SomeRow
 
     Normal unknowns stay together, and so do states: all of them are solved at once.
     """
+    whole = [SomeRows(factor, np.arange(count_of(factor.rows)))]
+    if all(families[access.name] in _TOGETHER for access in factor.accesses):
+        return whole
     seen = _rows_that_see(factor)
     groups = _overlapping(seen)
-    if len(groups) < 2 or all(families[name] in _TOGETHER for name in seen):
-        return [SomeRows(factor, np.arange(count_of(factor.rows)))]
+    if len(groups) < 2:
+        return whole
     sees = np.array([np.any([seen[name] for name in group], axis=0) for group in groups])
     sees[0] |= ~sees.any(axis=0)  # rows without unknowns belong to the first ones
     return [

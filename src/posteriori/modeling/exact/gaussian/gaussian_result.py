@@ -60,7 +60,11 @@ class GaussianResult(NormalResult):
 
     def answers(self, names: Iterable[str]) -> dict[str, SeenMoments]:
         """Return what is known of all variables together."""
-        return dict.fromkeys(names, _SolvedNormals(self))
+        return dict.fromkeys(names, self._solved)
+
+    @cached_property
+    def _solved(self) -> _SolvedNormals:
+        return _SolvedNormals(self)
 
     def system(self) -> System:
         """Return what was solved, for questions about several variables at once."""
