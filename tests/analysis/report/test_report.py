@@ -1,10 +1,8 @@
 """The report: valid, self-contained, and everything from the data is text."""
 
 import re
-import shutil
 import subprocess
 import sys
-from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 from posteriori.analysis import Analysis, compare
 from posteriori.analysis.tasks.rendering import fill_page
 from posteriori.analysis.tasks.sections import Grid, Section
+from tests.analysis.report.browser import browse, measure
 from tests.analysis.tables import analysis_of, mixed_table
 
 _VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -227,53 +226,11 @@ def test_a_failed_candidate_is_listed_with_its_reason(monkeypatch) -> None:
 # -- in a browser --------------------------------------------------------------------------------
 
 
-def find_browser() -> str:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip(f"there is no browser: none of {', '.join(names)}")
-    return found
-
-
-def browse(page: Path, profile: Path, *options: str) -> str:
-    command = [find_browser(), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
-    command += [f"--user-data-dir={profile}", *options, page.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    return done.stdout
-
-
-#: Shows a page in a frame of a given width, and says how wide its content is and how its figures
-#: are scaled.
-_RULER = """<!doctype html><title>ruler</title>
-<iframe srcdoc="{page}" style="width:{width}px;height:900px;border:0" onload="
-  const root = this.contentDocument.documentElement;
-  const scales = [...root.querySelectorAll('figure svg')].map(
-    svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width);
-  document.title = root.clientWidth + ' ' + root.scrollWidth + ' ' + root.scrollHeight
-    + ' ' + Math.min(...scales).toFixed(3)"></iframe>"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [360, 1100])
-def test_pages_fit_into_windows(page: tuple[Analysis, str], width: int, tmp_path: Path) -> None:
-    ruler = tmp_path / "ruler.html"
-    ruler.write_text(_RULER.format(page=escape(page[1]), width=width), encoding="utf-8")
-    dom = browse(ruler, tmp_path / "profile", "--window-size=1300,1000", "--dump-dom")
-    measured = re.search(r"<title>(\d+) (\d+) (\d+) ([\d.]+)</title>", dom)
-    assert measured is not None
-    assert int(measured[1]) == width
-    assert int(measured[2]) <= width
-    assert int(measured[3]) > 2000  # the figures take their room
-    assert float(measured[4]) >= 0.99  # their texts, of nine units and more, have as many pixels
-
-
 @pytest.mark.slow
 def test_strange_names_do_not_widen_pages_or_run(strange: Analysis, tmp_path: Path) -> None:
     page = strange.html("w" * 300)
-    ruler = tmp_path / "ruler.html"
-    ruler.write_text(_RULER.format(page=escape(page), width=360), encoding="utf-8")
-    dom = browse(ruler, tmp_path / "profile", "--window-size=1300,1000", "--dump-dom")
-    assert "<title>360 360 " in dom
+    seen = measure(page, tmp_path, 360)
+    assert seen["width"] == [360, 360]
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
     dom = browse(tmp_path / "page.html", tmp_path / "profile", "--dump-dom")
     assert "<title>run</title>" not in dom

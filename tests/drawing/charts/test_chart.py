@@ -3,6 +3,7 @@
 import itertools
 import re
 import warnings
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -44,11 +45,32 @@ def drawn(*marks, axes=AXES, **options):
     return svg, ElementTree.fromstring(svg)
 
 
-def frame_of(svg):
-    """Return left, right, top and bottom, read from the lines of the grid and of the axis."""
-    left, bottom, right = map(float, re.findall(r'd="M([\d.]+) ([\d.]+)H([\d.]+)M', svg)[-1])
-    top = min(float(y) for y in re.findall(r"M[\d.]+ ([\d.]+)H", svg))
-    return left, right, top, bottom
+class Box(NamedTuple):
+    """The least width of a chart, its height, and what is left around the frame."""
+
+    width: float
+    height: float
+    top: float
+    right: float
+    below: float
+    left: float
+
+    @property
+    def frame(self):
+        """Width and height of the frame."""
+        return self.width - self.left - self.right, self.height - self.top - self.below
+
+    def place(self, text):
+        """Return how far from the left of the chart a place is: in pixels of the frame, or a part of it."""
+        if not text.endswith("%"):
+            return self.left + float(text)
+        return self.left + self.frame[0] * float(text[:-1]) / 100.0
+
+
+def box_of(svg):
+    found = re.search(r"width:(\d+)px;height:(\d+)px;padding:(\d+)px (\d+)px (\d+)px (\d+)px", svg)
+    assert found is not None
+    return Box(*map(float, found.groups()))
 
 
 def texts_of(root):
@@ -69,31 +91,50 @@ def test_every_mark_is_plain_xml_in_the_colours_of_the_page(mark):
 
 def test_points_lie_where_their_numbers_say():
     svg, root = drawn(Dots([0.0, 2.5, 10.0], [0.0, 50.0, 100.0]))
-    left, right, top, bottom = frame_of(svg)
-    places = [(float(c.get("cx")), float(c.get("cy"))) for c in root.iter("circle")]
-    width, height = right - left, bottom - top
-    expected = [(left, bottom), (left + 0.25 * width, top + 0.5 * height), (right, top)]
-    np.testing.assert_allclose(places, expected, atol=0.11)
+    height = box_of(svg).frame[1]
+    places = [(c.get("cx"), float(c.get("cy"))) for c in root.iter("circle")]
+    expected = [("0.00%", height), ("25.00%", 0.5 * height), ("100.00%", 0.0)]
+    assert [x for x, _ in places] == [x for x, _ in expected]
+    np.testing.assert_allclose([y for _, y in places], [y for _, y in expected], atol=0.06)
+
+
+def test_lines_are_stretched_and_points_are_moved_to_the_same_places():
+    x, y = [0.0, 2.5, 10.0], [0.0, 50.0, 100.0]
+    svg, root = drawn(Dots(x, y), Curve(x, y))
+    path = next(node for node in root.iter("path") if node.get("fill") == "none")
+    (paper,) = [node for node in root.iter("svg") if path in node]
+    _, _, width, height = map(float, paper.get("viewBox").split())
+    assert paper.get("preserveAspectRatio") == "none"
+    assert height == box_of(svg).frame[1]
+    ends = [tuple(map(float, pair.split())) for pair in re.split("[ML]", path.get("d"))[1:]]
+    points = [(float(c.get("cx")[:-1]), float(c.get("cy"))) for c in root.iter("circle")]
+    np.testing.assert_allclose([100.0 * x / width for x, _ in ends], [x for x, _ in points])
+    assert [y for _, y in ends] == [y for _, y in points]
 
 
 def test_ticks_stand_at_their_numbers():
-    svg, root = drawn(Dots([], []))
-    left, right, _, _ = frame_of(svg)
-    below = {
-        text: float(node.get("x"))
+    _, root = drawn(Dots([], []))
+    below = [
+        (text, node.get("x"))
         for node, text in texts_of(root)
-        if node.get("text-anchor") == "middle" and text.isdigit()
-    }
-    for text, x in below.items():
-        assert x == pytest.approx(left + (right - left) * float(text) / 10.0, abs=0.11)
-    assert list(below) == ["0", "2.5", "5", "7.5", "10"][::2]
+        if node.get("text-anchor") == "middle" and text.replace(".", "").isdigit()
+    ]
+    assert below == [
+        (text, f"{10.0 * float(text):.2f}%") for text in ("0", "2.5", "5", "7.5", "10")
+    ]
+
+
+def test_wide_pages_show_more_ticks():
+    _, root = drawn(Dots([], []), axes=(Axis(low=0.0, high=90_000.0, most=10), Axis(places=())))
+    groups = {node.get("class"): node for node in root.iter("g")}
+    few, many = (len(list(groups[name].iter("text"))) for name in ("few", "many"))
+    assert 1 < few < many == 10
 
 
 def test_what_lies_beyond_the_ends_is_drawn_at_them():
     svg, root = drawn(Segments((-np.inf, np.inf), (50.0, 50.0)), Dots([20.0, 5.0], [50.0, 500.0]))
-    left, right, top, bottom = frame_of(svg)
-    middle = 0.5 * (top + bottom)
-    assert f'd="M{left:.1f} {middle:.1f}L{right:.1f} {middle:.1f}"' in svg
+    middle = 0.5 * box_of(svg).frame[1]
+    assert f'd="M0.0 {middle:.1f}L1000.0 {middle:.1f}"' in svg
     assert not list(root.iter("circle"))  # a point that is not there is not moved
 
 
@@ -120,7 +161,7 @@ def test_no_numbers_break_a_chart(values):
 
 
 def test_strange_names_are_texts():
-    name = "</text><script>$x$ \N{GRINNING FACE} & 'quoted' \x1b \N{CJK UNIFIED IDEOGRAPH-7530}"
+    name = "</g>$x$ \N{GRINNING FACE} & 'q \x1b \N{CJK UNIFIED IDEOGRAPH-7530}"
     up = Axis(name, places=[0.0], names=[name], longest=99)
     _, root = drawn(Dots([0], [0], label=name), axes=(Axis(name), up))
     clean = " ".join(name.replace("\x1b", " ").split())
@@ -142,12 +183,14 @@ def test_long_names_are_cut_and_tell_themselves_whole():
 def test_texts_lie_on_the_paper_and_apart(scale, names):
     places = None if not names else [0.0, scale]
     axes = Axis("what is measured across", grid=True), Axis("up", places=places, names=names)
-    _, root = drawn(Curve([0.0, 3.3 * scale], [0.0, scale]), axes=axes)
-    spans = {}
+    svg, root = drawn(Curve([0.0, 3.3 * scale], [0.0, scale]), axes=axes)
+    box, spans = box_of(svg), {}
+    assert box.width == SMALL[0]
+    wide = {node for group in root.iter("g") if group.get("class") == "many" for node in group}
     for node, text in texts_of(root):
-        if node.get("transform"):
+        if node.get("transform") or node in wide:
             continue
-        x, width = float(node.get("x")), text_width(text, 11.0)
+        x, width = box.place(node.get("x")), text_width(text, 12.0)
         start = {"start": x, "middle": x - 0.5 * width, "end": x - width}[node.get("text-anchor")]
         assert start >= -0.5
         assert start + width <= SMALL[0] + 0.5
@@ -160,10 +203,10 @@ def test_texts_lie_on_the_paper_and_apart(scale, names):
 def test_legends_stand_above_the_frame():
     lines = [Curve([0, 10], [0, 100], label=f"class number {k}") for k in range(5)]
     svg, root = drawn(*lines)
-    top = frame_of(svg)[2]
+    assert box_of(svg).top > 3 * 12.0  # three rows of them at least
     legend = [node for node, text in texts_of(root) if text.startswith("class number")]
     assert len(legend) == 5
-    assert all(float(node.get("y")) < top for node in legend)
+    assert all(-box_of(svg).top < float(node.get("y")) < 0.0 for node in legend)
 
 
 def test_a_histogram_counts_or_has_an_area_of_one():
@@ -188,7 +231,7 @@ def test_cells_are_coloured_by_their_shares():
     cells = [
         (float(c.get("x")), float(c.get("y")), c.get("fill-opacity")) for c in root.iter("rect")
     ]
-    assert [opacity for *_, opacity in cells] == ["0.15", "0.75", "0.38"]
+    assert [opacity for *_, opacity in cells] == ["0.10", "0.50", "0.25"]
     # the first row stands on top, and the cell of 0 is not drawn
     assert cells[0][1] < cells[1][1] == cells[2][1]
     assert cells[0][0] == cells[1][0] < cells[2][0]
@@ -196,13 +239,25 @@ def test_cells_are_coloured_by_their_shares():
 
 def test_arrows_end_at_their_points_and_the_way_back_has_its_own_place():
     ends = np.array([[1.0, 50.0], [9.0, 50.0]])
-    svg, root = drawn(Arrows(ends, ends[::-1], np.array([1.0, 2.0])))
-    left, right, top, bottom = frame_of(svg)
+    svg, root = drawn(Arrows(ends, ends[::-1], np.array([1.0, 2.0])), fixed=True)
+    width, height = box_of(svg).frame
     heads = [node.get("points").split()[0] for node in root.iter("polygon")]
     tips = np.array([tuple(map(float, head.split(","))) for head in heads])
-    expected = left + (right - left) * np.array([0.9, 0.1])
+    expected = width * np.array([0.9, 0.1])
     np.testing.assert_allclose(tips[:, 0], expected, atol=0.11)
-    np.testing.assert_allclose(tips[:, 1], 0.5 * (top + bottom), atol=0.11)
+    np.testing.assert_allclose(tips[:, 1], 0.5 * height, atol=0.11)
     there, back = (float(y) for y in re.findall(r"Q[\d.]+ ([\d.]+) ", svg))
     assert there - tips[0, 1] == pytest.approx(tips[0, 1] - back, abs=0.2)
     assert abs(there - back) > 10.0
+
+
+def test_long_names_of_rows_stand_on_two_lines():
+    long = "one smooth function (Gaussian process)"
+    names = ["constant", long]
+    up = Axis(low=-0.5, high=1.5, places=[0.0, 1.0], names=names, longest=40)
+    svg, root = drawn(Dots([0], [0]), axes=(Axis("across"), up), size=(300.0, None))
+    assert box_of(svg).left < text_width(long, 12.0)
+    lines = {text: float(node.get("y")) for node, text in texts_of(root)}
+    above, below = lines["one smooth function"], lines["(Gaussian process)"]
+    assert 12.0 < below - above < 16.0
+    assert lines["constant"] - below > 12.0

@@ -51,7 +51,7 @@ _SHOWN, _LEAST_SHOWN = 12, 120
 #: Series that are drawn.
 _MOST_SERIES = 24
 #: Width and height of figures over time.
-_LONG = (BROAD + 245.0, 209.0)
+_LONG = (BROAD, 230.0)
 #: Ticks of dates, at most.
 _MOST_DATES = 7
 #: Steps of one figure; a longer series is thinned.

@@ -59,7 +59,7 @@ def draw_map(found: GroupMap, shares: Array) -> str:
             marks.append(_ellipse(found.means[k], found.covs[k], color))
     there = [k for k in range(shares.shape[1]) if (cluster == k).any()]
     across, up = found.means[there].T
-    marks.append(Texts(across, up, [str(k + 1) for k in there], 11.0, bold=True))
+    marks.append(Texts(across, up, [str(k + 1) for k in there], bold=True, halo=True))
     return Chart(
         "Map of the rows, by group",
         marks,
@@ -96,6 +96,7 @@ def draw_similarity(similarity: Array, labels: Any) -> str:
         Axis(low=size, high=0.0, places=()),
         _SQUARE,
         bare=True,
+        fixed=True,
     ).svg()
 
 

@@ -127,10 +127,11 @@ def draw_confusion(table: Any, classes: Any) -> str:
     names = [str(label) for label in classes]
     wide = sum(min(len(name), _LONGEST) for name in names) > 24
     across = Axis("predicted", longest=_LONGEST, turned=45.0 if wide else 0.0)
-    size = (max(SMALL[0], 26.0 * len(classes) + 115.0), max(SMALL[1], 24.5 * len(classes) + 86.0))
+    cell = max(len(line) for row in texts for text in row for line in text.split("\n")) * 8.0 + 6.0
+    size = (max(SMALL[0], cell * len(classes) + 125.0), max(SMALL[1], 26.0 * len(classes) + 90.0))
     axes = across, Axis("true", longest=_LONGEST)
     title = "True and predicted classes of unseen rows"
-    return cell_chart(title, share, texts, names, axes, size, 10.0).svg()
+    return cell_chart(title, share, texts, names, axes, size).svg()
 
 
 def _cell_text(number: int, share: float, few: bool) -> str:

@@ -141,7 +141,7 @@ def draw_effects(effects: Effects, label: str) -> str:
         ],
         Axis(label, grid=True),
         Axis(low=-0.6, high=len(names) - 0.4, places=places, names=names),
-        (BROAD, 50.0 + 19.0 * len(names)),
+        (BROAD, None),
     ).svg()
 
 
@@ -204,9 +204,9 @@ def draw_association(names: list[str], matrix: Array) -> str:
         ["" if i == j else f"{value:.1f}".lstrip("0") for j, value in enumerate(row)]
         for i, row in enumerate(matrix)
     ]
-    size = (max(108.0 + 20.2 * len(names), 245.0), 108.0 + 19.4 * len(names))
+    size = (max(122.0 + 18.0 * len(names), 245.0), 120.0 + 20.0 * len(names))
     axes = Axis(longest=16, turned=60.0), Axis(longest=16)
-    return cell_chart("Association of columns", matrix, texts, names, axes, size, 9.0).svg()
+    return cell_chart("Association of columns", matrix, texts, names, axes, size).svg()
 
 
 def cell_chart(
@@ -216,7 +216,6 @@ def cell_chart(
     names: list[str],
     axes: tuple[Axis, Axis],
     size: tuple[float, float],
-    letters: float,
 ) -> Chart:
     """Return a square table of shares as cells with texts on them, the first row on top.
 
@@ -229,12 +228,10 @@ def cell_chart(
         Of rows and of columns.
     axes : pair of Axis
     size : pair of float
-    letters : float
-        Height of the texts on cells.
     """
     places = np.arange(len(names))
     columns, rows = np.meshgrid(places, places)
-    said = Texts(columns.ravel(), rows.ravel(), [text for row in texts for text in row], letters)
+    said = Texts(columns.ravel(), rows.ravel(), [text for row in texts for text in row])
     across, up = (axis._replace(places=places, names=names) for axis in axes)
     up = up._replace(low=len(names) - 0.5, high=-0.5)
     across = across._replace(low=-0.5, high=len(names) - 0.5)
@@ -252,7 +249,8 @@ def draw_spark(name: str, series: pd.Series) -> str:
         places = np.arange(len(counts))
         bars = Bars(places - 0.4, places + 0.4, counts, "second")
     up = Axis(low=0.0, places=())
-    return Chart(f"Distribution of {name}", [bars], Axis(places=()), up, _SPARK, bare=True).svg()
+    axes = Axis(places=()), up
+    return Chart(f"Distribution of {name}", [bars], *axes, _SPARK, bare=True, fixed=True).svg()
 
 
 def upright(at: float) -> Segments:
@@ -349,7 +347,7 @@ def draw_ranking(scale: Scale) -> str:
             names=[row.name for row in rows],
             longest=40,
         ),
-        (BROAD, 50.0 + 21.6 * len(rows)),
+        (BROAD, None),
     ).svg()
 
 

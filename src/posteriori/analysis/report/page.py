@@ -252,7 +252,7 @@ def _groups(found: Analysis) -> list[Part]:
             f"{'; '.join(spread_words(found.best))}. A level that was not seen has the width of the spread."
         ),
         Figure(
-            figures.draw_effects(effects, "effect of a level, posterior mean and 90% interval"),
+            figures.draw_effects(effects, "effect, mean and 90% interval"),
             f"The largest effects of levels in “{found.words(found.best_single)}”.",
         ),
     ]

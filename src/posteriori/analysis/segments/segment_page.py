@@ -31,7 +31,7 @@ from posteriori.analysis.tasks.sections import (
 )
 from posteriori.drawing.charts.arrows import Arrows
 from posteriori.drawing.charts.chart import BROAD, Axis, Chart
-from posteriori.drawing.charts.marks import Band, Curve, Dots, Mark, Texts
+from posteriori.drawing.charts.marks import LETTERS, Band, Curve, Dots, Mark, Texts
 from posteriori.drawing.charts.ticks import number_ticks, round_ticks, whole_ticks
 from posteriori.drawing.measures import short_text, text_width
 from posteriori.inference.state_chains.state_runs import Run, find_runs
@@ -60,10 +60,7 @@ _FEW_DAYS = 7.0 / 365.0
 _MOST_POINTS = 1500
 
 #: Pixels of the radius of the circle of states, and how far the figure reaches from its centre, in radii.
-_RADIUS, _FAR = 74.0, (2.25, 1.55)
-
-#: Height of texts beside states and arrows.
-_SMALL_LETTERS = 9.0
+_RADIUS, _FAR = 80.0, (1.9, 1.6)
 
 
 def make_segment_page(found: Segmentation, title: str) -> Page:
@@ -125,7 +122,10 @@ def _one_series(found: Segmentation, shares: Array, s: int) -> list[Part]:
 
 def _legend(found: Segmentation) -> Markup:
     colors = group_colors(found.n_states)
-    marks = [f'<span style="color:{c}">■</span> state {k}' for k, c in enumerate(colors, start=1)]
+    marks = [
+        f'<span style="color:{c}" aria-hidden="true">■</span> state {k}'
+        for k, c in enumerate(colors, start=1)
+    ]
     return Markup(f"<p>{' &nbsp; '.join(marks)}</p>")
 
 
@@ -245,7 +245,7 @@ def draw_series(
             ticks=_moments if dates else number_ticks,
         ),
         Axis(short_text(column, 26), *ends),
-        (BROAD + 245.0, 158.0),
+        (BROAD, 158.0),
     ).svg()
 
 
@@ -268,7 +268,7 @@ def draw_moves(transition: Array, shares: Array) -> str:
     discs: list[Mark] = [
         Dots(x[k], y[k], color, _RADIUS * states.radii[k], 0.8) for k, color in enumerate(colors)
     ]
-    numbers = Texts(x, y, [str(k + 1) for k in range(len(x))], 11.0, bold=True, color="white")
+    numbers = Texts(x, y, [str(k + 1) for k in range(len(x))], bold=True, halo=True)
     marks = [*discs, numbers, _stays(states, np.diag(transition))]
     wide, high = _FAR
     return Chart(
@@ -278,6 +278,7 @@ def draw_moves(transition: Array, shares: Array) -> str:
         Axis(low=-high, high=high, places=()),
         (2.0 * _RADIUS * wide + 10.0, 2.0 * _RADIUS * high + 10.0),
         bare=True,
+        fixed=True,
     ).svg()
 
 
@@ -290,15 +291,15 @@ def _arrows(moves: Sequence[Move]) -> list[Mark]:
     told = [move for move in moves if move.label is not None]
     x, y = np.array([move.label for move in told]).reshape(-1, 2).T
     texts = [percent(move.probability) for move in told]
-    return [Arrows(start, stop, widths), Texts(x, y, texts, _SMALL_LETTERS, halo=True)]
+    return [Arrows(start, stop, widths), Texts(x, y, texts, halo=True)]
 
 
 def _stays(states: StatePlaces, stay: Array) -> Texts:
     """Write beside each disc how probably its state stays, outwards from there."""
-    texts = [f"stays {percent(p)}" for p in stay]
-    half = np.array([0.5 * text_width(text, _SMALL_LETTERS) / _RADIUS for text in texts])
+    texts = [f"stays\n{percent(p)}" for p in stay]
+    half = 0.5 * text_width("stays", LETTERS) / _RADIUS
     side = np.where(np.abs(states.away[:, 0]) > 0.3, np.sign(states.away[:, 0]), 0.0)
-    return Texts(states.beside[:, 0] + half * side, states.beside[:, 1], texts, _SMALL_LETTERS)
+    return Texts(states.beside[:, 0] + half * side, states.beside[:, 1], texts)
 
 
 def draw_runs(runs: Sequence[Run], transition: Array) -> str:

@@ -1,4 +1,4 @@
-"""Arrows of a chart: bent to the side, so that the way back has a place of its own."""
+"""Arrows of a chart: bent to the side, so that the way back has a place of its own; for charts of one width."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ class Arrows(NamedTuple):
     def svg(self, frame: Frame) -> str:
         """Return a bent line with a head for each."""
         starts, stops = (_on_paper(frame, ends) for ends in (self.start, self.stop))
-        return "".join(
+        drawn = "".join(
             self._arrow(start, stop, float(width))
             for start, stop, width in zip(starts, stops, self.widths, strict=True)
         )
+        return frame.stretched(drawn)
 
     def _arrow(self, start: Array, stop: Array, width: float) -> str:
         dx, dy = stop - start

@@ -1,4 +1,8 @@
-"""A chart: marks between two axes, as an SVG element of a page."""
+"""A chart: marks between two axes, as an SVG element that is as wide as its page.
+
+Heights and texts are in pixels, places from left to right are parts of the width: the room of the frame is the content
+of the element's box, and names and labels stand in its padding.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +13,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.drawing.charts.marks import Frame, Mark, paint
+from posteriori.drawing.charts.marks import LETTERS, Frame, Mark, by_width, paint
 from posteriori.drawing.charts.ticks import TickRule, number_ticks, widened
 from posteriori.drawing.measures import short_text, text_width
 from posteriori.numerics.types import Array
 
-__all__ = ["BROAD", "SMALL", "Axis", "Chart"]
+__all__ = ["BROAD", "SMALL", "WIDE", "Axis", "Chart"]
 
-#: Sizes in pixels: texts of eleven fit into the window of a phone, and grow with the page.
-BROAD = 331.0
+#: The least width in pixels of a figure that stands alone, which fits into the window of a phone.
+BROAD = 320.0
 
-#: Width and height of the ordinary figure.
-SMALL = (288.0, 202.0)
+#: Least width, and height, of the ordinary figure.
+SMALL = (288.0, 220.0)
 
-#: Height of texts, of a line of them, and the room between things.
-_SIZE, _LINE, _GAP = 11.0, 15.0, 5.0
+#: From this width on an axis has the ticks that there is room for then; the style sheet of the page says so too.
+WIDE = 600.0
+
+#: Height of a line of texts, and the room between things.
+_LINE, _GAP = 16.0, 5.0
 
 #: Width of a sign in the legend, with the room behind it.
 _KEY = 23.0
+
+#: Letters of a name at the side that stand on one line; of longer ones, about half of them.
+_ONE_LINE = 24
+
+#: Least width of the frame, and the units that it has.
+_FRAME, _UNITS = 120.0, 1000.0
 
 
 class Axis(NamedTuple):
@@ -64,15 +77,26 @@ class Axis(NamedTuple):
 
 
 class _Ticks(NamedTuple):
-    """Where ticks are, what is written there, and how wide the widest text is."""
+    """Where ticks are, and the lines that are written there."""
 
     places: Sequence[float] | Array
     names: Sequence[str]
-    longest: int
+    lines: Sequence[Sequence[str]]
 
     @property
     def width(self) -> float:
-        return max((text_width(short_text(n, self.longest), _SIZE) for n in self.names), default=0)
+        return max((text_width(t, LETTERS) for lines in self.lines for t in lines), default=0.0)
+
+
+class _Room(NamedTuple):
+    """The sides of the frame that names and labels take, and its least width and its height."""
+
+    left: float
+    top: float
+    right: float
+    below: float
+    width: float
+    height: float
 
 
 class Chart(NamedTuple):
@@ -86,41 +110,64 @@ class Chart(NamedTuple):
         The last lies on top.
     across, up : Axis
     size : pair of float
-        Width and height in pixels; a page widens it to the room that there is.
+        Least width, and height, in pixels; a page widens it to the room that there is. Without a height it has
+        what the names at the side need, a row each.
     bare : bool
         Whether there is no line at the bottom.
+    fixed : bool
+        Whether it has its least width on every page: for shapes that may not be stretched.
     """
 
     title: str
     marks: Sequence[Mark]
     across: Axis = Axis()
     up: Axis = Axis(grid=True)
-    size: tuple[float, float] = SMALL
+    size: tuple[float, float | None] = SMALL
     bare: bool = False
+    fixed: bool = False
 
     def svg(self) -> str:
         """Return an SVG element; its colours are variables of the page's style sheet."""
-        width, height = self.size
         x, y = (_ends(axis, part) for axis, part in zip(self[2:4], self._reach(), strict=True))
         up = _ticks(self.up, y, math.inf)
-        legend, lines = _legend([mark for mark in self.marks if mark.label], width)
-        left = _GAP + (_LINE if self.up.label else 0.0) + (up.width + _GAP if up.width else 0.0)
-        across = _ticks(self.across, x, width - left)
-        right = width - max(_GAP, 0.0 if self.across.turned else _overhang(across, x, width - left))
-        top = _GAP + _LINE * lines + (_GAP if lines else 0.0)
-        frame = Frame(left, top, right, height - _below(self.across, across), x, y)
+        few, room, legend = self._arranged(x, up)
+        sides = room.left + room.right
+        many = few if self.fixed else _ticks(self.across, x, WIDE - sides)
+        frame = Frame(room.width if self.fixed else _UNITS, room.height, x, y)
+        told = _printable(self.title), _described(self, few, up)
         parts = [
-            f"<title>{escape(_printable(self.title))}</title><desc>{escape(self._described(across, up))}</desc>",
-            _grid(self, across, up, frame),
+            f"<title>{escape(told[0])}</title><desc>{escape(told[1])}</desc>",
+            by_width(_grid(self, few, up, frame), _grid(self, many, up, frame)),
             *(mark.svg(frame) for mark in self.marks),
             legend,
-            _axes(self, across, up, frame),
+            by_width(_below_frame(self, few, frame), _below_frame(self, many, frame)),
+            _beside_frame(self, up, frame, room),
         ]
+        drawn = "".join(parts).replace(
+            f"</svg>{frame.stretched('')[:-6]}", ""
+        )  # what is stretched, together
+        width = f"{'' if self.fixed else 'min-'}width:{room.width + sides:.0f}px"
+        height = room.top + room.height + room.below
+        padding = f"{room.top:.0f}px {room.right:.0f}px {room.below:.0f}px {room.left:.0f}px"
         return (
-            f'<svg viewBox="0 0 {width:g} {height:g}" role="img" style="min-width:{width:.0f}px" '
-            f'font-family="system-ui, sans-serif" font-size="{_SIZE:g}" fill="{paint("ink")}">'
-            f"{''.join(parts)}</svg>"
+            f'<svg role="img" style="{width};height:{height:.0f}px;padding:{padding}" '
+            f'font-size="{LETTERS:g}" fill="{paint("ink")}">{drawn}</svg>'
         )
+
+    def _arranged(self, x: tuple[float, float], up: _Ticks) -> tuple[_Ticks, _Room, str]:
+        """Return ticks across, the room around the frame, and the legend above it, at the least width."""
+        names = up.width + _GAP if up.width else 0.0
+        left = float(math.ceil(_GAP + (_LINE if self.up.label else 0.0) + names))
+        wide = max(self.size[0] - left, min(_FRAME, self.size[0]))
+        few = _ticks(self.across, x, wide)
+        right = max(_GAP, 0.0 if self.across.turned else _overhang(few, x, wide))
+        marks = [mark for mark in self.marks if mark.label]
+        legend, lines = _legend(marks, left, left + wide)
+        top, below = _GAP + (_LINE * lines + _GAP if lines else 0.0), _below(self.across, few)
+        top, right, below = (float(math.ceil(side)) for side in (top, right, below))
+        rows = (0.5 * _LINE + LETTERS * max(map(len, up.lines), default=1)) * len(up.lines)
+        height = rows if self.size[1] is None else max(self.size[1] - top - below, _LINE)
+        return few, _Room(left, top, right, below, wide - right, height), legend
 
     def _reach(self) -> tuple[list[float], list[float]]:
         """Return all numbers of both axes that are no ends of them."""
@@ -132,14 +179,15 @@ class Chart(NamedTuple):
                 found += [float(values.min()), float(values.max())] if values.size else []
         return both
 
-    def _described(self, across: _Ticks, up: _Ticks) -> str:
-        """Say what the axes are of and between which ticks, for those who hear the chart."""
-        told = [
-            f"{axis.label}, from {ticks.names[0]} to {ticks.names[-1]}"
-            for axis, ticks in ((self.across, across), (self.up, up))
-            if axis.label and ticks.names
-        ]
-        return _printable("; ".join(told))
+
+def _described(chart: Chart, across: _Ticks, up: _Ticks) -> str:
+    """Say what the axes are of and between which ticks, for those who hear the chart."""
+    told = [
+        f"{axis.label}, from {ticks.names[0]} to {ticks.names[-1]}"
+        for axis, ticks in ((chart.across, across), (chart.up, up))
+        if axis.label and ticks.names
+    ]
+    return _printable("; ".join(told))
 
 
 def _ends(axis: Axis, reach: Sequence[float]) -> tuple[float, float]:
@@ -162,13 +210,28 @@ def _ends(axis: Axis, reach: Sequence[float]) -> tuple[float, float]:
 def _ticks(axis: Axis, ends: tuple[float, float], room: float) -> _Ticks:
     """Return the ticks of an axis: as stated, or as many round numbers as stand side by side."""
     if axis.places is not None:
-        return _Ticks(axis.places, axis.names, axis.longest)
-    found = _Ticks((), (), 99)
-    for most in range(axis.most, 1, -1):
-        found = _Ticks(*axis.ticks(min(ends), max(ends), most), 99)
+        whole = axis.turned or room < math.inf  # only at the side names have two lines
+        lines = [
+            [short_text(n, axis.longest)] if whole else _lines(n, axis.longest) for n in axis.names
+        ]
+        return _Ticks(axis.places, axis.names, lines)
+    found = _Ticks((), (), ())
+    for most in range(axis.most, 0, -1):
+        places, names = axis.ticks(min(ends), max(ends), max(most, 2))
+        found = _Ticks(places[:most], names[:most], [_lines(name, 99) for name in names[:most]])
         if len(found.names) * (found.width + 2.0 * _GAP) <= room:
             break
     return found
+
+
+def _lines(name: str, longest: int) -> list[str]:
+    """Return a name in one line, or a long one in two, cut at the gap that is nearest to its middle."""
+    text = short_text(_printable(name), longest)
+    gaps = [k for k, letter in enumerate(text) if letter == " "]
+    if len(text) <= _ONE_LINE or not gaps:
+        return [text]
+    middle = min(gaps, key=lambda k: abs(2 * k - len(text)))
+    return [text[:middle], text[middle + 1 :]]
 
 
 def _overhang(ticks: _Ticks, ends: tuple[float, float], room: float) -> float:
@@ -187,77 +250,92 @@ def _below(axis: Axis, ticks: _Ticks) -> float:
 
 
 def _grid(chart: Chart, across: _Ticks, up: _Ticks, frame: Frame) -> str:
+    """Return the lines through the frame at ticks."""
     steps = ""
-    if chart.up.grid:
-        places = frame.down(np.asarray(up.places, dtype=np.float64))
-        steps += "".join(f"M{frame.left:.1f} {y:.1f}H{frame.right:.1f}" for y in places)
     if chart.across.grid:
         places = frame.across(np.asarray(across.places, dtype=np.float64))
-        steps += "".join(f"M{x:.1f} {frame.top:.1f}V{frame.bottom:.1f}" for x in places)
-    return f'<path d="{steps}" stroke="{paint("grid")}" stroke-width="0.8"/>' if steps else ""
+        steps += "".join(f"M{x:.1f} 0V{frame.height:.1f}" for x in places)
+    if chart.up.grid:
+        places = frame.down(np.asarray(up.places, dtype=np.float64))
+        steps += "".join(f"M0 {y:.1f}H{frame.width:g}" for y in places)
+    return frame.ruled(steps, "grid")
 
 
-def _axes(chart: Chart, across: _Ticks, up: _Ticks, frame: Frame) -> str:
-    """Return the line at the bottom, the names of ticks, and the labels."""
-    width, height = chart.size
-    places = frame.across(np.asarray(across.places, dtype=np.float64))
-    line = f"M{frame.left:.1f} {frame.bottom:.1f}H{frame.right:.1f}"
-    line += "".join(f"M{x:.1f} {frame.bottom:.1f}v3.5" for x in places)
-    parts = (
-        [] if chart.bare else [f'<path d="{line}" stroke="{paint("muted")}" stroke-width="0.8"/>']
-    )
-    for x, name in zip(places, across.names, strict=True):
-        parts.append(_name(x, frame.bottom + _GAP, name, across.longest, chart.across.turned))
-    for y, name in zip(frame.down(np.asarray(up.places, dtype=np.float64)), up.names, strict=True):
-        parts.append(_text(frame.left - _GAP, y + 0.36 * _SIZE, name, "end", limit=up.longest))
-    if chart.across.label:
-        middle = _within(0.5 * (frame.left + frame.right), chart.across.label, 0.0, width)
-        parts.append(_text(middle, height - 0.3 * _LINE, chart.across.label, "middle"))
-    if chart.up.label:
-        start = frame.top - _GAP  # below the legend
-        middle = _within(0.5 * (frame.top + frame.bottom), chart.up.label, start, height)
-        parts.append(_text(_SIZE, middle, chart.up.label, "middle", turned=90.0))
+def _below_frame(chart: Chart, across: _Ticks, frame: Frame) -> str:
+    """Return the line at the bottom with its ticks, and their names."""
+    values = np.asarray(across.places, dtype=np.float64)
+    line = f"M0 {frame.height:.1f}H{frame.width:g}"
+    line += "".join(f"M{x:.1f} {frame.height:.1f}v3.5" for x in frame.across(values))
+    parts = [] if chart.bare else [frame.ruled(line, "muted")]
+    top = frame.height + _GAP
+    for x, name, (shown,) in zip(
+        100.0 * frame.across(values) / frame.width, across.names, across.lines, strict=False
+    ):
+        if not chart.across.turned:
+            parts.append(_text(f"{x:.2f}%", top + LETTERS, shown, "middle", name))
+            continue
+        turn = f' transform="rotate({-chart.across.turned:g})"'
+        end = _text(f"{0.3 * LETTERS:.1f}", 0.6 * LETTERS, shown, "end", name, turn)
+        parts.append(f'<svg x="{x:.2f}%" y="{top:.1f}">{end}</svg>')
     return "".join(parts)
 
 
-def _name(x: float, top: float, name: str, longest: int, turned: float) -> str:
-    """Return the name of a tick below it: centred, or turned with its end at the tick."""
-    if not turned:
-        return _text(x, top + _SIZE, name, "middle", limit=longest)
-    return _text(x + 0.3 * _SIZE, top + 0.6 * _SIZE, name, "end", limit=longest, turned=turned)
+def _beside_frame(chart: Chart, up: _Ticks, frame: Frame, room: _Room) -> str:
+    """Return the names of the ticks at the side, and the labels of both axes."""
+    places = frame.down(np.asarray(up.places, dtype=np.float64))
+    parts = []
+    for y, name, lines in zip(places, up.names, up.lines, strict=False):
+        first = y + LETTERS * (0.36 - 0.55 * (len(lines) - 1))
+        for k, line in enumerate(lines):
+            whole = name if k == len(lines) - 1 else ""
+            parts.append(_text("-5", first + 1.1 * LETTERS * k, line, "end", whole))
+    if chart.across.label:
+        parts.append(_label_across(chart.across.label, frame.height + room.below, room))
+    if chart.up.label:
+        high = room.top + room.height + room.below
+        label = short_text(_printable(chart.up.label), int(high / (0.62 * LETTERS)))
+        half = 0.5 * text_width(label, LETTERS)
+        middle = max(min(0.5 * frame.height, frame.height + room.below - half), half - _GAP)
+        x = LETTERS - room.left
+        turn = f' transform="rotate(-90 {x:.1f} {middle:.1f})"'
+        parts.append(_text(f"{x:.1f}", middle, label, "middle", chart.up.label, turn))
+    return "".join(parts)
 
 
-def _within(middle: float, text: str, start: float, stop: float) -> float:
-    """Move the middle of a text so that both of its ends lie in a room, where it is short enough."""
-    half = min(0.5 * text_width(text, _SIZE), 0.5 * (stop - start))
-    return min(max(middle, start + half), stop - half)
+def _label_across(label: str, bottom: float, room: _Room) -> str:
+    """Return a label in the middle below the frame; a long one ends where the chart does."""
+    wide = room.left + room.width + room.right
+    shown = short_text(_printable(label), int(wide / (0.62 * LETTERS)))
+    y = bottom - 0.3 * _LINE
+    if text_width(shown, LETTERS) <= room.width + 2.0 * room.right:
+        return _text("50%", y, shown, "middle", label)
+    return _text("100%", y, shown, "end", label, f' dx="{room.right:.0f}"')
 
 
-def _text(
-    x: float, y: float, text: str, anchor: str, *, limit: int = 99, turned: float = 0.0
-) -> str:
-    """Return a text, cut where it is long; then it tells itself whole."""
-    line = _printable(text)
-    shown = short_text(line, limit)
-    whole = f"<title>{escape(line)}</title>" if shown != line else ""
-    turn = f' transform="rotate({-turned:g} {x:.1f} {y:.1f})"' if turned else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{turn}>{whole}{escape(shown)}</text>'
-    )
+def _text(x: str, y: float, shown: str, anchor: str, whole: str, more: str = "") -> str:
+    """Return a text; one that was cut tells itself whole."""
+    said = _printable(whole)
+    told = f"<title>{escape(said)}</title>" if "…" in shown and shown != said else ""
+    return f'<text x="{x}" y="{y:.1f}" text-anchor="{anchor}"{more}>{told}{escape(shown)}</text>'
 
 
-def _legend(marks: Sequence[Mark], width: float) -> tuple[str, int]:
+def _legend(marks: Sequence[Mark], left: float, width: float) -> tuple[str, int]:
     """Return signs with their labels in rows above the frame, and how many rows these are."""
-    parts, x, row = [], _GAP, 0
-    for mark in marks:
-        label = short_text(mark.label, 44)
-        room = _KEY + text_width(label, _SIZE) + 2.0 * _GAP
-        if x > _GAP and x + room > width:
-            x, row = _GAP, row + 1
-        y = _GAP + _LINE * (row + 0.4)
-        parts += [mark.key(x, y), _text(x + _KEY, y + 0.36 * _SIZE, mark.label, "start", limit=44)]
-        x += room
-    return "".join(parts), row + 1 if marks else 0
+    limit = min(44, int((width - _KEY - _GAP) / (0.62 * LETTERS)))
+    shown = [short_text(_printable(mark.label), limit) for mark in marks]
+    placed, x, row = [], 0.0, 0
+    for label in shown:
+        wide = _KEY + text_width(label, LETTERS) + 2.0 * _GAP
+        if x > 0.0 and x + wide > width:
+            x, row = 0.0, row + 1
+        placed.append((x - left + _GAP, row))
+        x += wide
+    rows, parts = row + 1 if marks else 0, []
+    for mark, label, (x, row) in zip(marks, shown, placed, strict=True):
+        y = _LINE * (row - rows + 0.4) - _GAP
+        text = _text(f"{x + _KEY:.1f}", y + 0.36 * LETTERS, label, "start", mark.label)
+        parts.append(mark.key(x, y) + text)
+    return "".join(parts), rows
 
 
 def _printable(text: str) -> str:

@@ -1,7 +1,8 @@
 """What a chart shows between its axes: lines, bands, bars, dots, segments, cells and texts.
 
 Every mark says which numbers its axes must reach, and writes itself into a frame. An infinite number stands for
-the end of the axis; of what is not a number nothing is drawn.
+the end of the axis; of what is not a number nothing is drawn. A frame is as wide as its page: lines and areas are
+stretched with it, points and texts keep their shape and are moved.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from posteriori.drawing.charts.ticks import widened
 from posteriori.numerics.types import Array
 
 __all__ = [
+    "LETTERS",
     "Band",
     "Bars",
     "Cells",
@@ -25,13 +27,17 @@ __all__ = [
     "Mark",
     "Segments",
     "Texts",
+    "by_width",
     "histogram",
     "paint",
 ]
 
 
-#: How strongly a cell of 1 is coloured: a dark text on it can be read.
-_STRONGEST = 0.75
+#: Height of all texts of charts, in pixels.
+LETTERS = 12.0
+
+#: How strongly a cell of 1 is coloured: a text on it can be read, dark on light as well as light on dark.
+_STRONGEST = 0.5
 
 #: Share of its place that a cell leaves free on each side.
 _GAP = 0.02
@@ -77,7 +83,7 @@ class Curve(NamedTuple):
             if there:
                 steps.append(f"{letter}{across:.1f} {down:.1f}")
             letter = "L" if there else "M"
-        return self._stroke("".join(steps))
+        return frame.stretched(self._stroke("".join(steps)))
 
     def key(self, x: float, y: float) -> str:
         """Return a short line of the same look."""
@@ -113,7 +119,7 @@ class Band(NamedTuple):
         there = zip(across, frame.down(low[known]), strict=True)
         back = zip(across[::-1], frame.down(high[known])[::-1], strict=True)
         points = " ".join(f"{px:.1f},{py:.1f}" for part in (there, back) for px, py in part)
-        return f'<polygon points="{points}" {self._fill()}/>'
+        return frame.stretched(f'<polygon points="{points}" {self._fill()}/>')
 
     def key(self, x: float, y: float) -> str:
         """Return a small rectangle of the same look."""
@@ -148,7 +154,8 @@ class Bars(NamedTuple):
         )
         base = float(frame.down(np.asarray(self.base)))
         steps = "".join(f"M{a:.1f} {base:.1f}V{top:.1f}H{b:.1f}V{base:.1f}Z" for a, b, top in ends)
-        return f'<path d="{steps}" fill="{paint(self.color)}" fill-opacity="{self.opacity:g}"/>'
+        look = f'fill="{paint(self.color)}" fill-opacity="{self.opacity:g}"'
+        return frame.stretched(f'<path d="{steps}" {look}/>')
 
     def key(self, x: float, y: float) -> str:
         """Return a small bar."""
@@ -178,8 +185,13 @@ class Dots(NamedTuple):
             self.radius,
         )
         inside = frame.holds(x, y)
-        places = zip(frame.across(x[inside]), frame.down(y[inside]), radius[inside], strict=True)
-        drawn = "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{r:.2g}"/>' for a, b, r in places)
+        places = zip(
+            100.0 * frame.across(x[inside]) / frame.width,
+            frame.down(y[inside]),
+            radius[inside],
+            strict=True,
+        )
+        drawn = "".join(f'<circle cx="{a:.2f}%" cy="{b:.1f}" r="{r:.2g}"/>' for a, b, r in places)
         return f"<g {self._look()}>{drawn}</g>"
 
     def key(self, x: float, y: float) -> str:
@@ -221,7 +233,7 @@ class Segments(NamedTuple):
         )
         steps = "".join(f"M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}" for a, b, c, d in places)
         dashed = f' stroke-dasharray="{self.dashes}"' if self.dashes else ""
-        return (
+        return frame.stretched(
             f'<path d="{steps}" stroke="{paint(self.color)}" stroke-width="{self.width:g}" '
             f'stroke-opacity="{self.opacity:g}"{dashed}/>'
         )
@@ -256,7 +268,7 @@ class Cells(NamedTuple):
             for (i, j), share in np.ndenumerate(self.table)
             if share > 0.0
         )
-        return f'<g fill="{paint(self.color)}">{drawn}</g>'
+        return frame.stretched(f'<g fill="{paint(self.color)}">{drawn}</g>')
 
     def key(self, x: float, y: float) -> str:
         """Return a small cell."""
@@ -269,7 +281,6 @@ class Texts(NamedTuple):
     x: Any
     y: Any
     texts: Sequence[str]
-    size: float = 10.0
     bold: bool = False
     halo: bool = False
     color: str = "ink"
@@ -282,22 +293,22 @@ class Texts(NamedTuple):
     def svg(self, frame: Frame) -> str:
         """Return each line of each text."""
         places = zip(
-            frame.across(np.asarray(self.x)),
+            100.0 * frame.across(np.asarray(self.x)) / frame.width,
             frame.down(np.asarray(self.y)),
             self.texts,
             strict=True,
         )
         drawn = "".join(self._lines(a, b, text.split("\n")) for a, b, text in places)
         weight = ' font-weight="bold"' if self.bold else ""
-        look = f'font-size="{self.size:g}" fill="{paint(self.color)}"{weight}'
+        look = f'fill="{paint(self.color)}"{weight}'
         if self.halo:  # what lies below is held off
             look += f' stroke="{paint("page")}" stroke-width="3" paint-order="stroke"'
         return f'<g {look} text-anchor="middle">{drawn}</g>'
 
     def _lines(self, x: float, y: float, lines: Sequence[str]) -> str:
-        first = y + self.size * (0.36 - 0.6 * (len(lines) - 1))
+        first = y + LETTERS * (0.36 - 0.6 * (len(lines) - 1))
         return "".join(
-            f'<text x="{x:.1f}" y="{first + 1.2 * self.size * k:.1f}">{escape(line)}</text>'
+            f'<text x="{x:.2f}%" y="{first + 1.2 * LETTERS * k:.1f}">{escape(line)}</text>'
             for k, line in enumerate(lines)
         )
 
@@ -344,34 +355,49 @@ _VARIABLES = frozenset({"ink", "muted", "first", "second", "grid", "page"})
 
 
 class Frame(NamedTuple):
-    """A rectangle of the paper, and the ends of its axes.
+    """A rectangle between two axes, and their ends.
 
     Attributes
     ----------
-    left, top, right, bottom : float
-        Of the paper, whose height grows downwards.
+    width, height : float
+        In units that are stretched, and in pixels. Heights grow downwards.
     x, y : pair of float
         What lies at left and right, and at bottom and top.
     """
 
-    left: float
-    top: float
-    right: float
-    bottom: float
+    width: float
+    height: float
     x: tuple[float, float]
     y: tuple[float, float]
 
     def across(self, values: Array) -> Array:
         """Return where numbers lie from left to right; what is beyond the ends lies at them."""
-        return self.left + _share(values, self.x) * (self.right - self.left)
+        return _share(values, self.x) * self.width
 
     def down(self, values: Array) -> Array:
         """Return where numbers lie from top to bottom; what is beyond the ends lies at them."""
-        return self.bottom - _share(values, self.y) * (self.bottom - self.top)
+        return (1.0 - _share(values, self.y)) * self.height
+
+    def stretched(self, drawn: str) -> str:
+        """Return what is drawn in units of the frame, as wide as the frame comes to be."""
+        box = f"0 0 {self.width:g} {self.height:g}"
+        return f'<svg viewBox="{box}" preserveAspectRatio="none">{drawn}</svg>'
+
+    def ruled(self, steps: str, color: str) -> str:
+        """Return thin lines in units of the frame."""
+        drawn = f'<path d="{steps}" stroke="{paint(color)}" stroke-width="0.8"/>'
+        return self.stretched(drawn) if steps else ""
 
     def holds(self, x: Array, y: Array) -> Array:
         """Tell which points lie inside."""
         return _between(x, self.x) & _between(y, self.y)
+
+
+def by_width(narrow: str, wide: str) -> str:
+    """Return what narrow and wide charts have, where these differ; the style sheet of a page shows one of them."""
+    if narrow == wide:
+        return narrow
+    return f'<g class="few">{narrow}</g><g class="many">{wide}</g>'
 
 
 def paint(color: str) -> str:

@@ -43,9 +43,8 @@ class Raster(NamedTuple):
     def svg(self, frame: Frame) -> str:
         """Return an image that brings its pixels along."""
         held = b64encode(self._png()).decode("ascii")
-        width, height = frame.right - frame.left, frame.bottom - frame.top
         return (
-            f'<image x="{frame.left:.1f}" y="{frame.top:.1f}" width="{width:.1f}" height="{height:.1f}" '
+            '<image width="100%" height="100%" '
             f'preserveAspectRatio="none" style="image-rendering:pixelated" '
             f'href="data:image/png;base64,{held}"/>'
         )

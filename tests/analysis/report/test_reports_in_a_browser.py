@@ -1,0 +1,124 @@
+"""Reports of all tasks as people see them, on a desk, a tablet and a phone, light and dark."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+from posteriori.analysis import cluster, compare, forecast, segment
+from posteriori.analysis.tasks.contract import TaskResult
+from posteriori.datasets import load_air_passengers
+from tests.analysis.report.browser import measure
+from tests.analysis.tables import analysis_of
+
+pytestmark = pytest.mark.slow
+
+#: Widths of windows in pixels.
+WIDTHS = (1280, 800, 360)
+
+
+def flowers() -> pd.DataFrame:
+    frame = load_iris(as_frame=True).frame
+    return frame.assign(target=frame["target"].map({0: "setosa", 1: "versicolor", 2: "virginica"}))
+
+
+def houses() -> pd.DataFrame:
+    """Return columns with long names, large numbers, years and codes."""
+    rng = np.random.default_rng(1)
+    year, area = rng.integers(1900, 2015, 120), rng.normal(120.0, 30.0, 120)
+    return pd.DataFrame(
+        {
+            "year built": year,
+            "area of all rooms without the cellar (square metres)": area.round(1),
+            "town": rng.choice(["Oberammergau near the mountains", "Zell", "Ulm"], 120),
+            "price": (2e4 * area + 9e3 * (year - 1900) + rng.normal(0.0, 2e5, 120)).round(-2),
+        }
+    )
+
+
+def shops() -> pd.DataFrame:
+    rng, months = np.random.default_rng(0), pd.date_range("2015-01-01", periods=48, freq="MS")
+    season = 10.0 * np.sin(np.arange(48) / 6.0 * np.pi)
+    parts = [
+        pd.DataFrame(
+            {"month": months, "shop": shop, "sales": 1000.0 + season + rng.normal(size=48)}
+        )
+        for shop in ("north", "south")
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def waiting() -> TaskResult:
+    """Return two states of numbers over five years of days."""
+    rng = np.random.default_rng(0)
+    level = np.repeat([0.0, 8.0, 0.0, 8.0], 40)
+    days = pd.date_range("2019-01-01", periods=160, freq="D")
+    table = pd.DataFrame({"day": days, "temperature": level + rng.normal(size=160)})
+    return segment(table, time="day", states=(1, 3))
+
+
+REPORTS: dict[str, Callable[[], TaskResult]] = {
+    "numbers": lambda: compare(
+        houses(), "price", models=["constant", "linear", "log-linear", "splines"], folds=2, jobs=1
+    ),
+    "counts": lambda: analysis_of("count", "regression", "constant", "linear", "tree (averaged)"),
+    "two classes": lambda: analysis_of("two", "classification", "class frequencies", "logistic"),
+    "three classes": lambda: compare(
+        flowers(), "target", models=["class frequencies", "logistic"], folds=2, jobs=1
+    ),
+    "density": lambda: analysis_of("count", "density"),
+    "groups": lambda: cluster(flowers().drop(columns="target")),
+    "segments": waiting,
+    "one series": lambda: forecast(
+        load_air_passengers().frame,
+        time="time",
+        value="passengers",
+        models=["walk", "log level + season"],
+        jobs=1,
+    ),
+    "several series": lambda: forecast(
+        shops(), time="month", value="sales", by="shop", models=["walk", "constant"], jobs=1
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=REPORTS)
+def report(request: pytest.FixtureRequest) -> str:
+    return REPORTS[request.param]().html("a table")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_page_can_be_read(report: str, width: int, tmp_path: Path) -> None:
+    dark = width == 800
+    seen = measure(report, tmp_path, width, dark=dark)
+    assert seen["texts"] > 50
+    assert seen["dark"] == dark
+    assert seen["width"] == [width, width]  # nothing is wider than the window
+    assert seen["overlaps"] == []
+    assert seen["outside"] == []
+    assert seen["faint"] == []
+    assert seen["sizes"] == ["12px"]
+    assert seen["unreached"] == []
+    assert seen["unmarked"] == []
+    for drawn, room, stretched in seen["charts"]:
+        assert drawn == room or not stretched or drawn <= 340
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_is_wrong_is_found(width: int, tmp_path: Path) -> None:
+    page = """<body style="margin:0;background:#fff;color:#000"><p style="color:#888">faint</p>
+    <p style="color:#bbb" aria-hidden="true">an ornament</p><a href="#x" style="outline:none">unmarked</a>
+    <div style="width:1400px">wide</div>
+    <figure><svg role="img" style="width:300px;height:60px"><text x="10" y="20">one text</text>
+    <text x="30" y="24">another</text><text x="10" y="50">apart</text><text x="290" y="50" font-size="9">beyond</text>
+    <rect x="100" width="80" height="60" fill="#222"/><text x="110" y="50">on a bar</text></svg></figure>"""
+    seen = measure(page, tmp_path, width)
+    assert seen["width"] == [width, 1400]
+    assert seen["overlaps"] == [["one text", "another"]]
+    assert seen["outside"] == ["beyond"]
+    assert [words for words, *_ in seen["faint"]] == ["faint", "on a bar"]
+    assert seen["unmarked"] == ["unmarked"]
+    assert len(seen["sizes"]) == 2
