@@ -357,7 +357,7 @@ def test_ctrl_c_keeps_what_was_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_posterior_says_what_its_check_has_found() -> None:
     post = groups().infer(y=Y, method="vmp")
-    assert repr(post).endswith("intervals of between are too narrow")
+    assert "intervals of between are too narrow\n  leave out method: integral over" in repr(post)
     found = post.reliability(400, rng=0)
     assert found.unknowns["between"].ratio < 0.9
     assert post.cautions == ["intervals of between are too narrow"]

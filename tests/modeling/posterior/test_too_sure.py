@@ -5,8 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posteriori import Gamma, Normal, StudentT
+from posteriori import Gamma, MvNormal, Normal, StudentT
 from posteriori.modeling import Input, Model
+from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.responses import shares_of_length
+from posteriori.modeling.variational.variational_result import VariationalResult
 from tests.modeling.posterior.calibrated_models import STUDIES, mixture
 
 #: Unknowns whose 90 % intervals hold far less, and those that hold what they promise.
@@ -25,7 +28,6 @@ FINE = [
     "mean and precision, conjugate (exact)",
     "mean and precision, 5 data (integrated)",
     "mean and precision, 50 data",
-    "regression, 8 data",
     "8 groups (integrated)",
     "eight schools (integrated)",
     "two classes far apart, 30 data",
@@ -98,3 +100,91 @@ def test_missing_numbers_do_not_hide_what_is_uncertain() -> None:
     y = np.array([2.8, np.nan, -0.4, 0.7, np.nan, 0.1, 1.8, 1.2])
     post = study.build().infer(y=y, method="vmp")
     assert post.cautions == ["intervals of between are too narrow"]
+
+
+# -- how far beliefs follow one another ------------------------------------------------------
+
+
+def student() -> Model:
+    m = Model()
+    m.mu = Normal(0, variance=100)
+    m.dof = Gamma(2, rate=0.1)
+    m.scale = Gamma(2, rate=1)
+    m.y = StudentT(m.dof, m.mu, scale=m.scale).iid("n")
+    return m
+
+
+@pytest.mark.parametrize("rows", [20, 100, 400])
+def test_unknown_degrees_of_freedom_are_named_with_the_remedy(rows: int) -> None:
+    y = 3 + 2 * np.random.default_rng(0).standard_t(4, rows)
+    post, integrated = student().infer(y=y, method="vmp"), student().infer(y=y)
+    assert post.dof.std < 0.7 * integrated.dof.std
+    assert "dof" in post.cautions[0]
+    assert post.remedy == "leave out method: integral over mu, dof, scale"
+    assert repr(post).endswith(post.remedy)
+    assert (integrated.cautions, integrated.remedy) == ([], "")
+
+
+def test_shares_of_length_are_those_of_the_integral() -> None:
+    y = 3 + 2 * np.random.default_rng(2).standard_t(4, 400)
+    post, integrated = student().infer(y=y, method="vmp"), student().infer(y=y)
+    (result,) = post._solved.results
+    assert isinstance(result, VariationalResult)
+    for name, share in shares_of_length(result.problem, result.ascent).items():
+        assert share == pytest.approx(post[name].std / integrated[name].std, abs=0.15), name
+
+
+@pytest.mark.parametrize("correlation", [0.3, 0.7, 0.9])
+def test_shares_of_length_of_normals_are_those_of_dense_algebra(correlation: float) -> None:
+    """Of a precision P of two normals, beliefs apart have 1/P_ii where the posterior has (P⁻¹)_ii."""
+    rng = np.random.default_rng(1)
+    rows = rng.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]], 40)
+    m = Model()
+    m.X = Input()
+    m.a = Normal(0, variance=4)
+    m.b = Normal(0, variance=4)
+    m.y = Normal(m.X[:, 0] * m.a + m.X[:, 1] * m.b, variance=1)
+    post = m.infer(X=rows, y=rows.sum(axis=1), factorize="full", tol=1e-12)
+    precision = rows.T @ rows + np.eye(2) / 4
+    exact = 1 / np.sqrt(np.diag(precision) * np.diag(np.linalg.inv(precision)))
+    (result,) = post._solved.results
+    assert isinstance(result, VariationalResult)
+    found = shares_of_length(result.problem, result.ascent)
+    assert list(found.values()) == pytest.approx(exact, abs=1e-5)
+    remedy = "leave out tol, factorize: Gaussian elimination"
+    assert post.remedy == (remedy if exact.min() < 0.9 else "")
+
+
+def test_the_check_changes_nothing_and_takes_fewer_updates_than_the_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted: list[Any] = []
+    update = Problem.update
+
+    def count(self: Problem, node: Any, *more: Any) -> None:
+        counted.append(node)
+        update(self, node, *more)
+
+    monkeypatch.setattr(Problem, "update", count)
+    for title in (*TOO_NARROW, *FINE):
+        counted.clear()
+        post = infer(title, 0)
+        fit = len(counted)
+        before = repr([post[name] for name in post._solved.by_name]), float(post.log_evidence)
+        counted.clear()
+        cautions = post.cautions
+        assert len(counted) <= fit, title
+        assert (repr([post[n] for n in post._solved.by_name]), float(post.log_evidence)) == before
+        assert post.cautions == cautions
+
+
+def test_beliefs_of_vectors_and_their_noise_are_fine_where_rows_are_many() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    m = Model()
+    m.X = Input()
+    m.w = MvNormal(np.zeros(3), cov=np.eye(3))
+    m.tau = Gamma(2, rate=1)
+    m.y = Normal(m.X @ m.w, precision=m.tau)
+    post = m.infer(X=X, y=X @ [1, 2, 3] + rng.normal(size=300), method="vmp")
+    assert (post.cautions, post.remedy) == ([], "")

@@ -85,6 +85,11 @@ class Block(ABC):
         def cost(self) -> Cost:
             """What that costs."""
 
+    @property
+    def trusted_for(self) -> str:
+        """Why its intervals are as long as they should be; "" where they are not."""
+        return self.method
+
     @abstractmethod
     def describe(self) -> str:
         """Say what is solved, in a line."""

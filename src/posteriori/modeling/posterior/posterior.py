@@ -499,7 +499,7 @@ class Posterior:
     def cautions(self) -> list[str]:
         """What not to trust: as :meth:`reliability` found, or as is known of what was cut apart."""
         results, checked = self._solved.results, self._checked
-        narrow = [name for result in results for name in result.too_narrow()]
+        narrow = self._too_narrow
         others = [
             f"{', '.join(block.names)}: {block.method}, instead of {block.gave_up}"
             for block in self._solved.blocks
@@ -513,6 +513,31 @@ class Posterior:
             [n for n in names if n not in mended] for names in (checked.too_narrow, checked.shifted)
         ]
         return [*questions.in_words(*told), *others]
+
+    @property
+    def remedy(self) -> str:
+        """What to do about intervals that are too narrow; "" where none are known to be.
+
+        Examples
+        --------
+        >>> from posteriori import Gamma, Model, Normal
+        >>> m = Model()
+        >>> m.between = Gamma(shape=2, rate=2)
+        >>> m.theta = Normal(0, precision=m.between).iid("g")
+        >>> m.y = Normal(m.theta, variance=1)
+        >>> m.infer(y=[2.8, 0.9, -0.4, 0.7, -0.1], method="vmp").remedy
+        'leave out method: integral over between'
+        """
+        checked = "" if self._checked else "reliability() tells by how much"
+        return (self._other_choice or checked) if self._too_narrow else ""
+
+    @cached_property
+    def _other_choice(self) -> str:
+        return questions.find_remedy(self._solved, self._too_narrow)
+
+    @property
+    def _too_narrow(self) -> list[str]:
+        return [name for result in self._solved.results for name in result.too_narrow()]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write marginals and evidence to a file, whole or not at all.
@@ -545,7 +570,7 @@ class Posterior:
             for result in solved.results
             if (names := result.corrected())
         ]
-        texts = [*remarks, *self.cautions]
+        texts = [*remarks, *self.cautions, *([self.remedy] if self.remedy else [])]
         return describe("Posterior", marginals, self.log_evidence, classes, texts)
 
     def _repr_html_(self) -> str:

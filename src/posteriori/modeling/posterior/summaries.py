@@ -41,7 +41,7 @@ def _informed(posterior: Posterior) -> list[str]:
 def html_of(posterior: Posterior) -> str:
     """Return the evidence, the summary with a bar for each interval, and the cautions."""
     evidence = posterior.log_evidence
-    notes = list(posterior.cautions)
+    notes = [*posterior.cautions, *([posterior.remedy] if posterior.remedy else [])]
     rows: list[list[str]] = []
     for name in _informed(posterior):
         table = summarize({name: posterior[name]})

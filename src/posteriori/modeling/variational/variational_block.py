@@ -78,6 +78,11 @@ class VariationalBlock(Block):
         )
 
     @property
+    def trusted_for(self) -> str:
+        """Draws that correct what is cut apart, where the block is small."""
+        return "draws of the exact posterior" if can_correct(self.approximation) else ""
+
+    @property
     def order(self) -> tuple[str, ...]:
         """The order of updates."""
         problem = self.approximation.problem(Axis("restart", 1))

@@ -41,6 +41,7 @@ from posteriori.modeling.variational.prediction.variational_prediction import (
     predict_from_posterior,
     predict_under_beliefs,
 )
+from posteriori.modeling.variational.responses import find_responding
 from posteriori.modeling.variational.too_sure import find_too_narrow, is_cut_from_states
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
@@ -243,10 +244,16 @@ class VariationalResult(Result):
         return Apart(node.names, size, node.has_density, draw)
 
     def too_narrow(self) -> tuple[str, ...]:
-        """Return unknowns that were cut from uncertain ones which they depend on."""
+        """Return unknowns that were cut from others which they depend on, in the order of the model."""
         if self.correction is not None:
             return self.correction.too_narrow
-        return find_too_narrow(self.informed.approximation, self.informed.believed)
+        return self.informed._too_narrow
+
+    @cached_property
+    def _too_narrow(self) -> tuple[str, ...]:
+        found = {*find_too_narrow(self.approximation, self.believed)}
+        found |= find_responding(self.problem, self.ascent)
+        return tuple(name for name in self.names if name in found)
 
     def cautions(self) -> list[str]:
         """Return what draws could not tell."""
