@@ -155,7 +155,7 @@ def compare(
         joint, converted, columns = make_joint_problem(frame, columns, folds, seed)
         reached = run(joint, joint_candidates(joint, models), fit=fit_joint)
         return conclude_density(columns, converted, reached, seed)
-    goal = read_target(frame, target, task).with_stakes(costs, positive)
+    goal = read_target(frame, target, task, costs, positive)
     columns = describe_columns(frame, drop, goal.column.name, day_first)
     problem = make_problem(frame, goal, columns, folds, seed, loss)
     candidates = suited_candidates(goal, problem, models, thorough=thorough)

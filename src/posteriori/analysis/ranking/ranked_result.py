@@ -17,7 +17,6 @@ from posteriori.analysis.table.wording import (
     fixed_number,
     number_with_error,
     short_number,
-    telling_decimals,
 )
 from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.analysis.tasks.sections import Finding, Grid, Part, Words, aligned
@@ -118,6 +117,8 @@ class RankedResult(TaskResult):
         Has the rows, ``X``; needed where the ranking is printed as that of rows.
     thorough : bool
         Whether all is told that there is.
+    leading : tuple of str
+        Errors that stand before the score in the ranking, in place of all others.
     """
 
     outcomes: Any
@@ -125,6 +126,7 @@ class RankedResult(TaskResult):
     metrics: Any
     problem: Any
     thorough: Any = True
+    leading: Any = ()
 
     @property
     def kept(self) -> str:
@@ -148,11 +150,6 @@ class RankedResult(TaskResult):
     def detailed_rows(self) -> list[Row]:
         """The ranking, with all evidences that were asked for."""
         return list(self.ranking.rows)
-
-    @property
-    def leading(self) -> Sequence[str]:
-        """Errors that stand before the score, in place of all others."""
-        return ()
 
     @property
     def baseline(self) -> str:
@@ -262,6 +259,19 @@ def detailed_table(found: RankedResult) -> Table:
     header = ("model", "held out", "behind", *(_ERRORS[name][0] for name in first))
     header += ("evidence", "kind", "prob.", "seconds", "technical name")
     return header, [_cells(row, found, first, groups) for row in found.detailed_rows]
+
+
+def telling_decimals(values: Sequence[float]) -> int:
+    """Return with how many decimals, from 2 to 5, most of several numbers differ from the largest.
+
+    Examples
+    --------
+    >>> telling_decimals([-3.1, -3.4, -7.0]), telling_decimals([-0.0921, -0.0925, -3.0])
+    (2, 4)
+    """
+    sound = sorted(value for value in values if math.isfinite(value))
+    gap = sound[-1] - sound[-1 - math.ceil(len(sound) / 4)] if sound[1:] else 0.0
+    return min(max(2, -math.floor(math.log10(gap))), 5) if gap > 0.0 else 2
 
 
 def _errors(found: RankedResult) -> list[str]:

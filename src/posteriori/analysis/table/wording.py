@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ __all__ = [
     "number_with_error",
     "probability_words",
     "short_number",
-    "telling_decimals",
 ]
 
 #: Numbers that are words; what is none says nothing.
@@ -84,19 +82,6 @@ def fixed_number(value: float, decimals: int = 1) -> str:
     if abs(value) >= _HUGE:
         return _with_exponent(value, 2)
     return _minus(f"{round(value, decimals) + 0.0:,.{decimals}f}")  # −0.0 + 0.0 = 0.0
-
-
-def telling_decimals(values: Sequence[float]) -> int:
-    """Return with how many decimals, from 2 to 5, most of several numbers differ from the largest.
-
-    Examples
-    --------
-    >>> telling_decimals([-3.1, -3.4, -7.0]), telling_decimals([-0.0921, -0.0925, -3.0])
-    (2, 4)
-    """
-    sound = sorted(value for value in values if math.isfinite(value))
-    gap = sound[-1] - sound[-1 - math.ceil(len(sound) / 4)] if sound[1:] else 0.0
-    return min(max(2, -math.floor(math.log10(gap))), 5) if gap > 0.0 else 2
 
 
 def number_with_error(value: float, error: float) -> str:

@@ -137,7 +137,7 @@ def stakes_again(goal: Any) -> dict[str, Any]:
         told = {
             f"{goal.classes[k]}:{goal.classes[j]}": float(stakes.costs[k, j]) for k, j in places
         }
-    guessed = goal.with_stakes(told).stakes.positive
+    guessed = read_stakes(goal.column.name, goal.values, goal.classes, told).positive
     named = None if stakes.positive == guessed else str(goal.classes[stakes.positive])
     return {"costs": told, "positive": named}
 

@@ -48,6 +48,9 @@ __all__ = ["Analysis", "conclude"]
 _MANY_MISSING = 0.2
 
 
+#: What is told of a class that is to be found; the first where costs are told.
+_OF_CLASS = ("cost", "AUC", "average precision", "recall", "precision")
+
 #: Columns that are shuffled at most, to see what they are worth.
 _MOST_SHUFFLED = 30
 
@@ -84,6 +87,8 @@ class Analysis(RankedResult):
         Whether all was asked for that takes further fits.
     decided : dict of Decided
         What is said of unseen rows, by name of the candidate, where a class is to be found.
+    leading : tuple of str
+        What is told of that class.
     """
 
     target: Target
@@ -97,6 +102,7 @@ class Analysis(RankedResult):
     revealing: tuple[str, ...] = ()
     thorough: bool = False
     decided: dict[str, Decided] = field(default_factory=dict)
+    leading: tuple[str, ...] = ()
 
     @property
     def best(self) -> Any:
@@ -128,12 +134,6 @@ class Analysis(RankedResult):
         """The known targets: numbers, or classes as texts."""
         values = pd.Series(self.problem.y)
         return values if self.problem.classes is None else values.astype(str).astype(object)
-
-    @property
-    def leading(self) -> Sequence[str]:
-        """What is told of a class that is to be found."""
-        shown = ("cost", "AUC", "average precision", "recall", "precision")
-        return shown[self.target.stakes.costs is None :] if self.decided else ()
 
     @property
     def baseline(self) -> str:
@@ -276,6 +276,7 @@ def conclude(
     problem = reached.problem
     goal = goal if reached.drawn is None else goal.some(reached.drawn)
     kind = ModelAverage if problem.classes is None else ClassifierAverage
+    ended = told_end(reached.ended)
     outcomes, ranking = rank_outcomes(reached, goal.task, kind)
     metrics = {
         name: metrics_of(o.unseen, problem.y, problem.classes, problem.loss, goal.stakes.positive)
@@ -295,11 +296,12 @@ def conclude(
         outcomes,
         Comparison(rows),
         metrics,
-        (*notes, *reached.notes, *told_end(reached.ended)),
+        (*notes, *reached.notes, *ended),
         seed,
         tuple(revealing),
         thorough,
         decided,
+        _OF_CLASS[goal.stakes.costs is None :] if decided else (),
     )
 
 

@@ -112,13 +112,6 @@ class Target:
         zeros = ("many zeros",) * (counts and _has_many_zeros(y))
         return ("counts",) * counts + zeros + ("positive",) * bool((y > 0).all())
 
-    def with_stakes(self, costs: Costs | None = None, positive: Any = None) -> Target:
-        """Return the target with a class that is to be found and costs of mistakes, as they are asked for."""
-        if self.classes is None and not costs and positive is None:
-            return self
-        told = read_stakes(self.column.name, self.values, self.classes, costs, positive)
-        return replace(self, stakes=told)
-
     def some(self, rows: Any) -> Target:
         """Return the target as if it were known in some of its rows only."""
         known = np.zeros_like(self.known)
@@ -213,8 +206,14 @@ def suited_candidates(
     )
 
 
-def read_target(frame: pd.DataFrame, target: Any, task: str = "auto") -> Target:
-    """Read the target column and guess the task.
+def read_target(
+    frame: pd.DataFrame,
+    target: Any,
+    task: str = "auto",
+    costs: Costs | None = None,
+    positive: Any = None,
+) -> Target:
+    """Read the target column, guess the task, and see what is at stake.
 
     Raises
     ------
@@ -243,7 +242,10 @@ def read_target(frame: pd.DataFrame, target: Any, task: str = "auto") -> Target:
             f"the target {name!r} is {column.note.removesuffix(': left out')}: with one value "
             "there is nothing to predict; choose another column"
         )
-    return _with_values(frame[name], column, task)
+    goal = _with_values(frame[name], column, task)
+    if goal.classes is None and not costs and positive is None:
+        return goal
+    return replace(goal, stakes=read_stakes(name, goal.values, goal.classes, costs, positive))
 
 
 def _with_values(series: pd.Series, column: Column, asked: str) -> Target:

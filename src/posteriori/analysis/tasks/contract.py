@@ -114,10 +114,12 @@ class TaskResult(ABC):
         loading : str
             Python code that makes ``table``, for those who want to repeat it.
         """
-        why = Section("For statisticians", [Items(self.reasons)] if self.reasons else [])
-        drawn = [] if self.picture is None else [self.picture]
+        page, code = self.page(title), self.code(loading)
+        reasons, picture = self.reasons, self.picture
+        why = Section("For statisticians", [Items(reasons)] if reasons else [])
+        drawn = [] if picture is None else [picture]
         answer: list[Part] = [Words(self.verdict, "answer"), *drawn, why]
-        return render_page(self.page(title), answer, self.code(loading))
+        return render_page(page, answer, code)
 
     def _repr_html_(self) -> str:
         return framed(self.html())
