@@ -29,9 +29,9 @@ def test_groups_are_printed_and_written(clouds: Path, tmp_path: Path) -> None:
     done = run("cluster", clouds, *options)
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
-    assert "There are 3 groups in these 120 rows" in said
-    assert "group 1: 60 rows" in said
-    assert "group 3: 20 rows" in said
+    assert "These 120 rows form 3 groups: group 1 (60 rows such as row " in said
+    assert "Group 1: 60 rows" in said
+    assert "Group 3: 20 rows" in said
     table = pd.read_csv(labelled)
     assert list(table) == ["width", "height", "cluster", "cluster_probability", "log_density"]
     np.testing.assert_array_equal(table["cluster"], blobs()[1] + 1)
@@ -51,7 +51,7 @@ def test_broken_columns_are_named_and_left_out(tmp_path: Path) -> None:
     said = " ".join(done.output.split())
     assert "'never': every entry is missing: left out" in said
     assert "'since': left out as asked" in said
-    assert "As asked, these 160 rows are told apart as 2 groups." in said
+    assert "As asked, these 160 rows are told apart as 2 groups: " in said
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_states_are_printed_and_written(days: Path, tmp_path: Path) -> None:
     done = run("segment", days, *options)
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
-    assert "There are 2 states behind these 240 rows" in said
+    assert "The series has 2 states: state 1 (" in said
     assert "rows are ordered by 'day', the only column of dates" in said
     assert "followed by" in said
     table, state = pd.read_csv(labelled), regimes()[1]
@@ -53,7 +53,7 @@ def test_series_and_broken_columns(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
     assert "'never': every entry is missing: left out" in said
-    assert "As asked, these 240 rows of 2 series are told apart as 2 states." in said
+    assert "As asked, the 240 rows of 2 series are divided among 2 states: " in said
     table = pd.read_csv(tmp_path / "l.csv")
     means = table.groupby("state")["load"].mean()
     assert np.all(np.diff(means) > 0)

@@ -17,7 +17,6 @@ def test_pages_have_all_sections(kind: str) -> None:
     titles = re.findall(r"<h2>(.*?)</h2>", page)
     assert titles == [
         "How many groups",
-        "A map of the rows",
         "What sets the groups apart",
         "Who belongs together",
         "Rows in between",

@@ -29,7 +29,7 @@ def test_groups_are_recovered() -> None:
     assert found.probabilities.shape == (120, 3)
     np.testing.assert_allclose(found.probabilities.sum(axis=1), 1.0)
     assert found.number_probabilities.sum() == pytest.approx(1.0)
-    assert found.verdict.startswith("There are 3 groups in these 120 rows (probability ")
+    assert found.verdict.startswith("These 120 rows form 3 groups: group 1 (60 rows such as row ")
 
 
 def test_one_cloud_is_one_group() -> None:
@@ -96,8 +96,9 @@ def test_one_skewed_population_is_one_group_of_several_components() -> None:
     assert found.n_clusters == 1
     assert found.n_components[0] > 1
     assert "rows form one group" in found.verdict
-    assert f"Its shape takes {found.n_components[0]} components" in found.verdict
-    assert f"Its shape takes {found.n_components[0]} components" in found.html()
+    takes = f"the shape of group 1 takes {found.n_components[0]} components"
+    assert any(takes in reason for reason in found.reasons)
+    assert takes in found.html()
     np.testing.assert_allclose(found.probabilities, np.ones((240, 1)))
 
 
@@ -106,7 +107,7 @@ def test_groups_of_several_components_are_told_as_groups() -> None:
     found = cluster(skewed(2), max_clusters=5)
     assert found.n_clusters == 2
     assert sum(found.n_components) > 2
-    assert "components describe them" in found.verdict
+    assert any("components" in reason for reason in found.reasons)
     truth = np.arange(240) % 2
     assert max((found.labels - 1 == truth).mean(), (found.labels - 1 == 1 - truth).mean()) > 0.98
     shares = found.model.pipeline.predict_proba(found.rows.frame)
@@ -207,7 +208,7 @@ def test_more_groups_than_rows_can_tell_would_be_free() -> None:
 def test_an_asked_number_is_kept() -> None:
     found = cluster(blobs()[0], clusters=2)
     assert (found.n_clusters, found.numbers) == (2, (2,))
-    assert found.verdict.startswith("As asked, these 120 rows are told apart as 2 groups.")
+    assert found.verdict.startswith("As asked, these 120 rows are told apart as 2 groups: ")
 
 
 def test_the_largest_number_tried_is_no_answer() -> None:

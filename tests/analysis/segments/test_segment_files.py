@@ -26,7 +26,7 @@ def test_models_answer_as_before(found: Segmentation, table: Any, tmp_path: Path
     told = again.predict(new)
     assert list(told) == ["state", "state_probability"]
     pd.testing.assert_frame_equal(told, found.model.predict(new), rtol=1e-10)
-    for part in ("name", "columns", "order", "symbols", "time", "by", "facts"):
+    for part in ("name", "columns", "order", "symbols", "time", "by", "facts", "working"):
         assert getattr(again, part) == getattr(found.model, part)
 
 
@@ -73,6 +73,9 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("symbols", {"dict": []}),
         ("time", [1, 2]),
         ("by", ["x", "number", "", "many", 3, ""]),
+        ("working", 1),
+        ("min_length", 0),
+        ("min_length", 10**9),
         ("trial", {"dict": []}),
         ("answers", {"dict": []}),
     ],

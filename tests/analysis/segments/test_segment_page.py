@@ -15,7 +15,7 @@ from tests.analysis.segments.segment_tables import page_of, regimes
 def test_pages_have_all_sections(kind):
     page = page_of(kind)
     assert re.findall(r"<h2>(.*?)</h2>", page) == [
-        "The series and their states",
+        "Further columns and series",
         "How many states",
         "What the states are like",
         "Surprising stretches",

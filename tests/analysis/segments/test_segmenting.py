@@ -1,6 +1,8 @@
 """The states behind the rows of a table: how many, which, and what they are like."""
 
 import warnings
+from dataclasses import replace
+from itertools import groupby, product
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ import pytest
 from posteriori import segment
 from posteriori.analysis.segments import state_search
 from posteriori.analysis.segments.regimes import surprises_of
-from posteriori.analysis.segments.segment_rows import read_series
+from posteriori.analysis.segments.segment_rows import read_series, with_min_length
 from posteriori.inference.state_chains.state_runs import find_runs, predictive_log_prob
 from tests.analysis.segments.segment_tables import mixed, regimes, segments_of
 
@@ -23,7 +25,7 @@ def test_states_are_found_and_ordered_by_the_first_column():
     means = [regime.traits[0].mean for regime in found.regimes]
     np.testing.assert_allclose(means, [10.0, 20.0], atol=0.6)  # three standard errors
     assert [trait.column for trait in found.regimes[0].traits] == ["load", "heat"]
-    assert "There are 2 states behind these 240 rows" in found.verdict
+    assert "The series has 2 states: state 1 (load low, about " in found.verdict
     assert found.notes[0] == "rows are ordered by 'day', the only column of dates"
     told = found.model.predict(table)
     np.testing.assert_array_equal(told["state"], found.states)
@@ -59,7 +61,7 @@ def test_kinds_gaps_and_series():
     assert found.n_states == 2
     assert (found.states == state + 1).mean() > 0.9
     assert [one.name for one in found.rows.arrangement.series] == ["north", "south"]
-    assert "240 rows of 2 series" in found.verdict
+    assert "The 2 series share 2 states" in found.verdict
     notes = " ".join(found.notes)
     assert "'same': always 1.0: left out" in notes
     assert "'never': every entry is missing: left out" in notes
@@ -127,6 +129,122 @@ def test_the_last_fifth_is_predicted_from_the_rest():
     head = state_search._chain(rows, _independent(), 2, 0).fit(rows.x[:192])
     expected = head.log_prob(rows.x) - head.log_prob(rows.x[:192])
     np.testing.assert_allclose(one.held_out, expected, rtol=1e-8)
+
+
+def test_deviations_and_correlations_are_those_of_the_rows_of_a_state():
+    """States of one mean: all that tells them apart is how much their rows vary, and together."""
+    rng = np.random.default_rng(2)
+    state = np.arange(400) // 100 % 2
+    x = rng.normal(size=(400, 3)) * np.array([0.5, 3.0])[state][:, None]
+    x[:, 1] = np.where(state == 1, 0.8 * x[:, 0] + 0.6 * x[:, 1], x[:, 1])
+    x[7, 1] = np.nan
+    found = segment(pd.DataFrame(x, columns=["a", "b", "c"]), states=2)
+    assert ((found.states == found.states[0]) == (state == 0)).mean() > 0.97
+    shares = found.probabilities
+    for k, regime in enumerate(found.regimes):
+        known = np.repeat(found.rows.encoder.transform(found.rows.frame)[:, :2], 1, axis=0)
+        both = ~np.isnan(known).any(axis=1)
+        cov = np.cov(known[both].T, aweights=shares[both, k], ddof=0)
+        told = {(first, second): r for first, second, r in regime.correlations}
+        assert told["a", "b"] == pytest.approx(cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1]))
+        assert regime.traits[1].deviation == pytest.approx(np.sqrt(cov[1, 1]))
+        assert regime.traits[1].strength > 0.3 > abs(regime.traits[1].distance)
+    assert next(iter(found.regimes[0].correlations))[:2] == ("a", "b")  # they differ most
+    assert {"calm", "wild"} < set(found.verdict.replace(",", "").split())
+    assert "a with b, correlation" in found.html()
+
+
+def test_steps_of_business_days_are_told_and_saved():
+    days = pd.bdate_range("2024-01-01", periods=60).astype(str)
+    heat = 5.0 * (np.arange(60) // 20 % 2) + np.random.default_rng(0).normal(size=60)
+    found = segment({"day": days, "heat": heat}, states=2)
+    assert "steps are business days: weekends are no gaps" in found.notes
+    assert "business days)" in found.verdict
+    assert "It ends in state 1, from 2024-02-26 on." in found.verdict
+    assert len(found.step_shares) == 60
+    few = {"day": days[3:8], "heat": heat[3:8]}  # too few for it to be seen
+    told = found.model.predict(few)["state_probability"]
+    straight = replace(found.model, time=None).predict(few)["state_probability"]
+    np.testing.assert_allclose(told, straight)
+
+
+def test_evidence_of_states_that_last_is_that_of_all_paths_with_long_runs():
+    """ln of Σ p(x, path) over Σ p(path), both over paths without a short run between two others."""
+    rows = read_series(regimes()[0].iloc[:9], ["load"], "day", None, 0)
+    chain = state_search._fit(rows, _independent(), 2, 0).model
+    scores = chain.model_.densities.log_prob(rows.x)
+    paths = list(product(range(2), repeat=9))
+    before = np.array([_weight(chain.model_, p) for p in paths])
+    seen = before * [np.exp(scores[range(9), p].sum()) for p in paths]
+    for least in (2, 3):
+        kept = np.array([_is_long(p, least) for p in paths])
+        gain = state_search._log_lasting(with_min_length(rows, least), chain)
+        expected = np.log(seen[kept].sum() / before[kept].sum() / seen.sum())
+        np.testing.assert_allclose(gain, expected, rtol=1e-9)
+    assert state_search._log_lasting(rows, chain) == 0.0
+
+
+def _is_long(path, least):
+    lengths = [len(list(run)) for _, run in groupby(path)]
+    return all(length >= least for length in lengths[1:-1])
+
+
+def _weight(chain, path):
+    moves = chain.transition[list(path[:-1]), list(path[1:])]
+    return float(chain.initial[path[0]] * moves.prod())
+
+
+def test_states_last_as_long_as_asked():
+    rng = np.random.default_rng(6)
+    state = np.cumsum(rng.random(300) < 0.2) % 2
+    table = {"x": 1.5 * state + rng.normal(size=300)}
+    short, long = (segment(table, states=2, min_length=least) for least in (1, 10))
+
+    def inner(found):
+        return [run.length for run in find_runs(found.step_shares, np.array([300]))][1:-1]
+
+    # runs of the most probable states of rows may be shorter than those of every path
+    assert np.median(inner(short)) < 8 < np.median(inner(long))
+    stay = np.diag(long.model.pipeline[-1].transition)[list(long.model.order)]
+    means = [regime.mean_run for regime in long.regimes]
+    np.testing.assert_allclose(means, 9.0 + 1.0 / (1.0 - stay))
+    np.testing.assert_array_equal(long.model.predict(table)["state"], long.states)
+    assert "min_length=10" in long.code()
+    assert "min_length" not in short.code()
+
+
+@pytest.mark.parametrize("least", [0, -3, 2.5, True, "9", 101])
+def test_lengths_that_are_none_are_refused(least):
+    with pytest.raises(ValueError, match="min_length must be a whole number of rows from 1 to 100"):
+        segment(regimes()[0], min_length=least)
+
+
+def test_lengths_beyond_the_series_are_refused():
+    with pytest.raises(ValueError, match=r"from 1 to 20 for series of up to 20 steps; got 21"):
+        segment({"x": np.arange(20.0) % 7}, min_length=21)
+
+
+def test_where_most_rows_are_in_doubt_longer_and_fewer_states_are_named():
+    """Whatever the number: what the verdict says of it is what asking for it gives."""
+    rng = np.random.default_rng(1)
+    found = segment({"x": rng.normal(size=80)}, states=(2, 3))
+    doubtful = sum(regime.in_doubt for regime in found.regimes)
+    assert doubtful >= 40
+    assert "--min-length" in found.verdict
+
+
+def test_what_was_tried_before_ctrl_c_is_kept(monkeypatch):
+    fit = state_search._fit
+
+    def interrupted(rows, candidate, number, seed, start=None):
+        if number == 3:
+            raise KeyboardInterrupt
+        return fit(rows, candidate, number, seed, start)
+
+    monkeypatch.setattr(state_search, "_fit", interrupted)
+    found = segment(regimes()[0], columns=["load"])
+    assert (found.interrupted, found.numbers, found.n_states) == (True, (1, 2), 2)
+    assert "The search was stopped: larger numbers were not tried." in found.verdict
 
 
 def _independent():

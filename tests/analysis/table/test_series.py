@@ -69,3 +69,49 @@ def test_answers_return_to_their_rows():
 def test_no_time_at_all_is_refused():
     with pytest.raises(ValueError, match="no row has a time"):
         rows_of({"t": [np.nan, np.nan]})
+
+
+def business_days(count, *left_out):
+    days = pd.bdate_range("2024-01-01", periods=count).delete(list(left_out))
+    return pd.Series(days.astype(str))
+
+
+def test_weekends_are_no_gaps_of_business_days():
+    days = business_days(30, 12)
+    time = guess_column("t", days)
+    found = arrange_rows(pd.DataFrame({"t": days}), time)
+    assert (found.steps, found.working) == ("business days", True)
+    assert found.series[0].rows.tolist() == [*range(12), -1, *range(12, 29)]
+    assert found.notes == (
+        "steps are business days: weekends are no gaps",
+        "1 step without a row, taken as missing",
+    )
+    as_days = arrange_rows(pd.DataFrame({"t": days}), time, working=False)
+    assert as_days.steps == "days"
+    assert (as_days.rows < 0).sum() == 5 * 2 + 1  # five weekends, and the day
+
+
+def test_few_rows_are_of_business_days_where_that_is_known():
+    days = business_days(7)
+    frame, time = pd.DataFrame({"t": days}), guess_column("t", days)
+    assert arrange_rows(frame, time, working=True).rows.tolist() == list(range(7))
+    assert (arrange_rows(frame, time).rows < 0).sum() == 2  # Monday to Tuesday over a weekend
+
+
+@pytest.mark.parametrize(
+    ("times", "steps"),
+    [
+        (pd.date_range("2024-01-01", periods=30, freq="D"), "days"),
+        (pd.date_range("2024-01-31", periods=30, freq="ME"), "months"),
+        (pd.date_range("2024-01-01", periods=30, freq="h"), "hours"),
+        (pd.date_range("2024-01-01", periods=30, freq="2D"), "steps of 2 days"),
+        (np.arange(1871, 1901), "years"),
+        (np.arange(30), "steps"),
+        (np.r_[np.arange(20), np.arange(20, 60, 2)], "steps"),
+        (np.cumsum(np.random.default_rng(0).random(30)), "rows"),
+    ],
+)
+def test_steps_have_the_names_of_their_calendar(times, steps):
+    column = pd.Series(times.astype(str) if isinstance(times, pd.DatetimeIndex) else times)
+    time = guess_column("t", column) if isinstance(times, pd.DatetimeIndex) else T
+    assert arrange_rows(pd.DataFrame({"t": column}), time).steps == steps

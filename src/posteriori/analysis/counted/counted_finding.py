@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from posteriori.analysis.table.wording import counted, probability_words
+from posteriori.analysis.table.wording import counted, listed, probability_words
 from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.inference.weighing.number_weights import WeighedNumbers
 from posteriori.numerics.types import Array
 
-__all__ = ["CountWords", "CountedFinding"]
+__all__ = ["CountedFinding", "NumberWords"]
 
-#: Probability from which one group is said without reserve.
-_SURE = 0.9
+#: Probabilities from which a number is hardly in doubt, likely, and possible.
+_SURE, _LIKELY, _POSSIBLE = 0.95, 0.75, 0.1
 
 
 class CountedFinding(TaskResult):
     """Groups or states of a table."""
 
     found: WeighedNumbers
+    asked: bool
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search."""
+        return self.found.interrupted
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -31,6 +36,11 @@ class CountedFinding(TaskResult):
         """p(number | table), all numbers equally probable before."""
         return self.found.probabilities
 
+    def number_words(self, noun: str) -> NumberWords:
+        """Return what is said of the number."""
+        chances = dict(zip(self.numbers, self.number_probabilities.tolist(), strict=True))
+        return NumberWords(noun, chances, self.asked, self.interrupted)
+
     def number_data(self) -> dict[str, Any]:
         """Return how probable each number is, and what was tried, as data."""
         tried = [
@@ -41,54 +51,80 @@ class CountedFinding(TaskResult):
         return {"probabilities": shares, "tried": tried}
 
 
-class _SaysDoubt(Protocol):
-    """A group or a state."""
-
-    @property
-    def in_doubt(self) -> int: ...
-
-
-class CountWords(NamedTuple):
+class NumberWords(NamedTuple):
     """How a verdict tells a number.
 
     Attributes
     ----------
     noun : str
         What is counted.
-    link : str
-        Between that and the rows.
-    one : str
-        What rows do where there is but one.
-    chance : str
-        The probability of one.
+    chances : dict
+        How probable each number is.
+    asked : bool
+        Whether the number was given.
+    interrupted : bool
+        Whether Ctrl-C ended the search.
     """
 
     noun: str
-    link: str
-    one: str
-    chance: str
+    chances: dict[int, float]
+    asked: bool = False
+    interrupted: bool = False
 
-    def answer(self, number: int, rows: str, probability: float | None) -> str:
-        """Say how many there are; the probability is None where the number was asked for."""
-        if probability is None:
-            return f"As asked, {rows} are told apart as {counted(number, self.noun)}."
-        said = probability_words(probability)
-        if number == 1 and probability < _SURE:
-            return f"Most probably {rows} {self.one} ({self.chance} {said})."
-        if number == 1:
-            return f"{rows[0].upper()}{rows[1:]} {self.one}: nothing speaks for more ({self.chance} {said})."
-        perhaps = " perhaps" if probability < 0.5 else ""
-        return f"There are{perhaps} {number} {self.noun}s {self.link} {rows} (probability {said})."
+    @property
+    def best(self) -> int:
+        """The most probable number."""
+        return max(self.chances, key=lambda number: self.chances[number])
 
-    def larger(self) -> str:
-        """Say that the largest number is the most probable one."""
-        return f" No larger number was tried, and there may be more {self.noun}s: raise the limit."
+    def one(self, rows: str, are: str, more: str = "more") -> str:
+        """Say that there is but one, how surely, and what nothing speaks for."""
+        if self.asked:
+            return f"As asked, {rows} {are}."
+        if self.chances[1] < _SURE:
+            return f"Most likely {rows} {are}."
+        return f"{rows[0].upper()}{rows[1:]} {are}: nothing speaks for {more}."
 
-    def doubts(self, parts: Sequence[_SaysDoubt], rows: int) -> str:
-        """Say how many rows are in doubt."""
-        doubtful = sum(part.in_doubt for part in parts)
-        if not doubtful:
-            return "No row is in doubt."
+    def sure(self) -> str:
+        """Say how sure the number is, and where it may be larger."""
+        said = [] if self.asked else [self._open() if self._others() else self._sure()]
+        if self.interrupted:
+            said.append("The search was stopped: larger numbers were not tried.")
+        elif not self.asked and self.best == max(self.chances):
+            said.append(
+                f"No larger number was tried, and there may be more {self.noun}s: raise the limit."
+            )
+        return " ".join(text for text in said if text)
+
+    def _others(self) -> list[str]:
+        """Return further numbers that are possible."""
+        others = [n for n, p in self.chances.items() if p >= _POSSIBLE and n != self.best]
+        return [str(n) for n in sorted(others, key=lambda n: -self.chances[n])]
+
+    def _open(self) -> str:
+        others = listed(self._others(), "or")
+        if self.best == 1:
+            return f"There may be {others} as well."
+        if self.chances[self.best] < _LIKELY:
+            return f"How many there are is open: there may be {others} as well."
+        return f"That number is likely, not certain: there may be {others}."
+
+    def _sure(self) -> str:
+        if self.best == 1:
+            return ""
+        if self.chances[self.best] < _SURE:
+            return "That number is likely, not certain."
+        return "There is hardly any doubt about that number."
+
+    def reasons(self) -> list[str]:
+        """Return how probable each number is, all equally probable before."""
+        if self.asked:
+            return []
+        told = ", ".join(f"{n}: {probability_words(p)}" for n, p in self.chances.items())
+        return [f"probability of each number of {self.noun}s, all equally probable before: {told}"]
+
+    def doubts(self, doubtful: int) -> str:
+        """Say how many rows have no part of which they surely are."""
         verb = "is" if doubtful == 1 else "are"
-        share = f" ({doubtful / rows:.0%})" if doubtful >= 0.01 * rows else ""
-        return f"{counted(doubtful, 'row')}{share} {verb} in doubt: no {self.noun} has a probability of 0.9."
+        return (
+            f"{counted(doubtful, 'row')} {verb} in doubt: no {self.noun} has a probability of 0.9"
+        )

@@ -10,6 +10,7 @@ and a level of a category is a column of zeros and ones.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -40,6 +41,9 @@ IN_DOUBT = 0.9
 #: Probability outside an interval, on each side of it.
 TAIL = 0.05
 
+#: Standard deviations between means up to which deviations are compared: of means that differ they all are smaller.
+_STILL = 0.25
+
 #: Letters of a name or a level that are told.
 _LONGEST = 40
 
@@ -62,6 +66,8 @@ class Trait(NamedTuple):
         That of all rows.
     spread : float
         Standard deviation of all rows.
+    deviation : float
+        That of its own rows, of a number or a date.
     """
 
     column: str
@@ -72,11 +78,23 @@ class Trait(NamedTuple):
     high: float
     overall: float
     spread: float
+    deviation: float = math.nan
 
     @property
     def distance(self) -> float:
         """Difference from all rows, in their standard deviations."""
         return (self.mean - self.overall) / self.spread
+
+    @property
+    def widening(self) -> float:
+        """Logarithm of its own deviation in those of all rows: below 0 where rows about the same mean vary less."""
+        compared = self.kind == "number" and abs(self.distance) < _STILL and self.deviation > 0.0
+        return math.log(self.deviation / self.spread) if compared else 0.0
+
+    @property
+    def strength(self) -> float:
+        """How far it sets its rows apart, by where they lie or by how much they vary."""
+        return max(abs(self.distance), abs(self.widening))
 
 
 class ClusterProfile(NamedTuple):
@@ -162,13 +180,16 @@ def _number_traits(column: Column, x: Array, weights: Array) -> list[Trait]:
     mean = weights.T @ z / total
     second = weights.T @ z**2 / total
     dof = np.maximum(total - 1.0, 1e-9)  # a cluster of one row says nothing of its spread
-    error = np.sqrt(np.maximum(second - mean**2, 0.0) / dof)
+    variance = np.maximum(second - mean**2, 0.0)
+    error = np.sqrt(variance / dof)
     reach = np.where(total > 1.0, student_t.ppf(1.0 - TAIL, np.maximum(dof, 1.0)) * error, np.nan)
     name, kind = column.name, column.kind
     return [
-        Trait(name, kind, "", middle, middle - half, middle + half, overall, spread)
-        for middle, half in zip(
-            (overall + spread * mean).tolist(), (spread * reach).tolist(), strict=True
+        Trait(name, kind, "", middle, middle - half, middle + half, overall, spread, deviation)
+        for middle, half, deviation in zip(
+            *((overall + spread * mean).tolist(), (spread * reach).tolist()),
+            (spread * np.sqrt(variance)).tolist(),
+            strict=True,
         )
     ]
 
@@ -221,18 +242,28 @@ def level_names(column: Column, encoder: CodeColumns) -> list[str]:
 
 
 def trait_words(trait: Trait) -> str:
-    """Say how a column of a cluster is, and how it is in all rows.
+    """Say how a column of a group is: where its rows lie, or how much they vary, whichever sets it apart more.
 
     Examples
     --------
-    >>> trait_words(Trait("age", "number", "", 61.2, 60.1, 62.3, 48.0, 12.0))
-    'age 61.2 (60.1 to 62.3; all rows 48)'
+    >>> trait_words(Trait("age", "number", "", 61.2, 60.1, 62.3, 48.0, 12.0, 10.0))
+    'age high, about 61.2'
+    >>> trait_words(Trait("gain", "number", "", 0.1, 0.0, 0.2, 0.0, 1.2, 2.5))
+    'gain wild, sd 2.5'
     >>> trait_words(Trait("plan", "category", "year", 0.9, 0.85, 0.94, 0.5, 0.5))
-    'plan is year in 90% (85% to 94%; all rows 50%)'
+    'plan is year in 90%'
     """
-    mean, low, high, overall = trait_numbers(trait)
-    between = f"{low} to {high}; " if low and high else ""
-    return f"{trait_name(trait, ' is {} in')} {mean} ({between}all rows {overall})"
+    name = trait_name(trait, " is {} in")
+    if trait.level:
+        return f"{name} {trait.mean:.0%}"
+    if abs(trait.widening) > abs(trait.distance):
+        return f"{name} {'wild' if trait.widening > 0.0 else 'calm'}, sd {short_number(trait.deviation, 3)}"
+    if trait.kind == "date":
+        return (
+            f"{name} {'late' if trait.distance > 0.0 else 'early'}, about {date_words(trait.mean)}"
+        )
+    where = "high" if trait.distance > 0.0 else "low"
+    return f"{name} {where}, about {short_number(trait.mean, 3)}"
 
 
 def trait_name(trait: Trait, level: str) -> str:

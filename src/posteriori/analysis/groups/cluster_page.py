@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,15 +23,14 @@ from posteriori.analysis.groups.cluster_words import (
 )
 from posteriori.analysis.report.figures import draw_effects
 from posteriori.analysis.report.what_if import Effects
-from posteriori.analysis.table.wording import counted, entry_words, short_number
+from posteriori.analysis.table.wording import counted, entry_words
 from posteriori.analysis.tasks.sections import (
     AT_A_GLANCE,
     Beside,
     Figure,
+    Finding,
     Grid,
-    Page,
     Part,
-    Section,
     Words,
     at_a_glance,
 )
@@ -41,7 +41,7 @@ from posteriori.numerics.types import Array
 if TYPE_CHECKING:
     from posteriori.analysis.groups.clustering import Clustering
 
-__all__ = ["make_cluster_page"]
+__all__ = ["cluster_findings", "cluster_heading", "map_rows"]
 
 #: Rows up to which partitions are drawn: the matrix of similarities has as many cells as their square.
 _MOST_SIMILAR = 2000
@@ -50,8 +50,14 @@ _MOST_SIMILAR = 2000
 _DRAWS, _WARM_UP = 200, 50
 
 #: Traits of a group that are listed, groups that are drawn, rows in between, and their columns.
-_TRAITS, _GROUPS, _BETWEEN, _TOLD = 10, 10, 15, 4
+_TRAITS, _GROUPS, _BETWEEN, _TOLD = 6, 10, 15, 4
 
+_NUMBERS, _APART = "How many groups", "What sets the groups apart"
+
+_PROFILES = (
+    "Means and shares with their 90% intervals; of a category, the level whose share differs most. "
+    "The last column is the difference from all rows, in their standard deviations."
+)
 
 #: What a group is, and where its probability comes from.
 _BY_DRAWS = (
@@ -71,94 +77,88 @@ _BY_BOUNDS = (
 _ASKED = "The number was asked for. Of more components, those with the shallowest dips between them are one group."
 
 
-def make_cluster_page(found: Clustering, title: str) -> Page:
-    """Return the report; the title is what the data are called."""
-    codes = found.rows.encoder.transform(found.rows.frame)
-    frame = found.rows.frame
-    columns = [(column, frame.get(column.name)) for column in found.columns]
-    parts = [
-        Section("How many groups", _numbers(found)),
-        Section("A map of the rows", _map(found, codes)),
-        Section("What sets the groups apart", _profiles(found)),
-        Section("Who belongs together", _together(found)),
-        Section("Rows in between", _between(found)),
-        Section(AT_A_GLANCE, at_a_glance(found.notes, columns, len(frame))),
-    ]
-    return Page(f"Groups in {title}", _lede(found), parts, found.seed)
-
-
-def _lede(found: Clustering) -> str:
+def cluster_heading(found: Clustering, data: str) -> tuple[str, str]:
+    """Name the data, and say how many rows were grouped, and how."""
     rows, columns = found.rows.frame.shape
     how = (
         f"{counted(len(found.found.tried), 'mixture')} compared by evidence"
         if found.drawn is None
         else f"{counted(len(found.drawn.groups), 'partition')} drawn from their posterior"
     )
-    return f"Groups of {counted(rows, 'row')}, told by {counted(columns, 'column')}; {how}."
+    said = f"Groups of {counted(rows, 'row')}, told by {counted(columns, 'column')}; {how}."
+    return f"Groups in {data}", said
 
 
-def _numbers(found: Clustering) -> list[Part]:
-    header, rows = number_rows(found.found, found.drawn)
-    listed = Grid(header, rows)
+def cluster_findings(found: Clustering) -> Iterator[Finding]:
+    """Yield how many groups there are, what sets them apart, and who belongs together."""
+    counts = Grid(*number_rows(found.found, found.drawn))
+    yield Finding(_NUMBERS, lambda: [counts], "page" if found.asked else "both")
+    yield Finding(_NUMBERS, partial(_numbers, found, len(counts.rows)))
+    if found.n_clusters > 1:
+        yield Finding(_APART, lambda: [Words(_PROFILES)])
+        for profile in found.profiles[:_GROUPS]:
+            yield Finding(_APART, partial(_profile, found, profile, _TRAITS), "both")
+        yield Finding("All groups and columns", partial(_all_profiles, found), "details")
+        yield Finding("Who belongs together", partial(_together, found))
+        yield Finding("Rows in between", partial(_between, found))
+    columns = [(column, found.rows.frame.get(column.name)) for column in found.columns]
+    glance = partial(at_a_glance, found.notes, columns, len(found.rows.frame))
+    yield Finding(AT_A_GLANCE, glance)
+
+
+def _numbers(found: Clustering, shown: int) -> list[Part]:
     if len(found.numbers) == 1:
-        return [listed, Words(_ASKED)]
-    said = Words(_BY_DRAWS if found.drawn is not None else _BY_BOUNDS)
-    shown = len(rows)
+        return [Words(_ASKED)]
     drawn = Figure(draw_numbers(found.numbers[:shown], found.number_probabilities[:shown]))
-    return [Beside([drawn, said], [listed])]
+    said = Words(_BY_DRAWS if found.drawn is not None else _BY_BOUNDS)
+    return [Beside([drawn], [said])]
 
 
-def _map(found: Clustering, codes: Array) -> list[Part]:
+def map_rows(found: Clustering) -> Figure:
+    """Draw the rows in the two directions in which their groups lie farthest apart."""
     encoder = found.rows.encoder
+    codes = encoder.transform(found.rows.frame)
     levels = {
         name: (OTHER, *encoder.levels_[name]) if kind == "category" else ()
         for name, kind in encoder.kinds.items()
     }
     numbers = set(encoder.kinds.values()) <= {"number", "date"}
     made = map_groups(levels, codes, found.probabilities, numbers=numbers)
-    drawn = Figure(
-        draw_map(made, found.probabilities),
+    said = (
         "Rows in the colours of their groups, with ellipses of two standard deviations; rings are rows in "
-        f"doubt, whose largest probability is below {IN_DOUBT}.",
+        f"doubt, whose largest probability is below {IN_DOUBT}."
     )
-    if made.names[0] in levels:
-        return [drawn]
-    said = Words(
-        "The two directions are those in which the groups lie farthest apart, of columns in units of "
-        "their standard deviations; named are the columns that count most in them."
-    )
-    return [Beside([drawn], [said])]
+    if made.names[0] not in levels:
+        said += (
+            " The two directions are those in which the groups lie farthest apart, of columns in units of "
+            "their standard deviations; named are the columns that count most in them."
+        )
+    return Figure(draw_map(made, found.probabilities), said)
 
 
-def _profiles(found: Clustering) -> list[Part]:
-    if found.n_clusters == 1:
-        return []
-    told = zip(found.profiles[:_GROUPS], found.n_components, strict=False)
-    drawn = [part for profile, components in told for part in _profile(profile, components)]
-    more = len(found.profiles) - _GROUPS
-    rest = [Words(f"And {counted(more, 'smaller group')}.")] if more > 0 else []
-    said = Words(
-        "Means and shares with their 90% intervals; of a category, the level whose share differs most. "
-        "The last column is the difference from all rows, in their standard deviations."
-    )
-    return [said, *drawn, *rest]
-
-
-def _profile(profile: ClusterProfile, components: int) -> list[Part]:
-    doubt = f", {profile.in_doubt:,} of them in doubt" if profile.in_doubt else ""
-    head = (
-        f"Group {profile.cluster}: {counted(profile.rows, 'row')}{doubt} "
-        f"(expected {short_number(profile.expected_rows)})"
-    )
-    head += f"; its shape takes {components} components" if components > 1 else ""
+def _profile(found: Clustering, profile: ClusterProfile, most: int | None) -> list[Part]:
+    """Return the size of a group, and the columns that set it apart most."""
+    components = found.n_components[profile.cluster - 1]
     if not profile.rows:
         return [Words(f"Group {profile.cluster} holds no row.")]
-    listed = profile_rows(profile, _TRAITS)
-    effects = Effects([row[0] for row in listed], *_in_deviations(profile.traits[:_TRAITS]))
+    head = f"Group {profile.cluster}: {counted(profile.rows, 'row')}"
+    head += f", {profile.in_doubt:,} of them in doubt" if profile.in_doubt else ""
+    head += f"; its shape takes {components} components" if components > 1 else ""
+    listed = profile_rows(profile, most)
+    if most is None:
+        return [Words(head, "bold"), Grid(TRAIT_HEADER, listed)]
+    effects = Effects([row[0] for row in listed], *_in_deviations(profile.traits[:most]))
     svg = draw_effects(
         effects, f"group {profile.cluster}: apart from all rows, in their deviations"
     )
     return [Words(head, "bold"), Beside([Figure(svg)], [Grid(TRAIT_HEADER, listed)])]
+
+
+def _all_profiles(found: Clustering) -> list[Part]:
+    """Return what was left out above."""
+    long = len(found.rows.encoder.kinds) > _TRAITS
+    left = found.profiles if long else found.profiles[_GROUPS:]
+    return [part for profile in left for part in _profile(found, profile, None)]
 
 
 def _in_deviations(traits: Sequence[Trait]) -> Array:
@@ -168,7 +168,7 @@ def _in_deviations(traits: Sequence[Trait]) -> Array:
 
 
 def _together(found: Clustering) -> list[Part]:
-    if found.n_clusters == 1 or len(found.rows.x) > _MOST_SIMILAR:
+    if len(found.rows.x) > _MOST_SIMILAR:
         return []
     seen = ~found.rows.frame.isna().all(axis=1).to_numpy()
     if found.drawn is not None:
@@ -194,8 +194,6 @@ def _sampled(found: Clustering) -> Array:
 
 
 def _between(found: Clustering) -> list[Part]:
-    if found.n_clusters == 1:
-        return []
     p = found.probabilities
     doubtful = np.flatnonzero(p.max(axis=1) < IN_DOUBT)
     if not len(doubtful):

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.counted.counted_finding import CountWords
+from posteriori.analysis.counted.counted_finding import NumberWords
 from posteriori.analysis.counted.profiles import (
     ClusterProfile,
     trait_name,
     trait_numbers,
     trait_words,
 )
-from posteriori.analysis.table.wording import counted, fixed_number, probability_words
+from posteriori.analysis.table.wording import counted, fixed_number, listed, probability_words
 from posteriori.inference.weighing.number_weights import WeighedNumbers
 from posteriori.mixture.groups.drawn_groups import DrawnGroups
 
-__all__ = ["TRAIT_HEADER", "number_rows", "overlap_words", "profile_rows", "verdict_in_words"]
+__all__ = ["TRAIT_HEADER", "GroupWords", "number_rows", "overlap_words", "profile_rows"]
 
 #: Headings of the traits of a group.
 TRAIT_HEADER = ("column", "mean or share", "90% interval", "all rows", "apart")
@@ -25,75 +26,88 @@ TRAIT_HEADER = ("column", "mean or share", "90% interval", "all rows", "apart")
 #: Standard deviations below which a column does not set a cluster apart.
 _APART = 0.2
 
-_GROUPS = CountWords("group", "in", "form one group", "probability of one:")
+_HARDLY = "hardly apart in any single column"
 
 #: Part of the rows in doubt from which intervals do not hold what they say: of two groups that were asked for,
 #: 2.5 and 3 standard deviations apart, 90 % ones hold 67 and 78 %.
 _OVERLAP = 0.1
 
 #: Clusters and traits of each that a verdict tells.
-_TOLD_CLUSTERS, _TOLD_TRAITS = 6, 2
+_TOLD_CLUSTERS, _TOLD_TRAITS = 4, 2
 
 
-def verdict_in_words(
-    profiles: Sequence[ClusterProfile],
-    rows: int,
-    probability: float | None,
-    *,
-    most: bool,
-    components: Sequence[int],
-) -> str:
-    """Return the verdict.
+class GroupWords(NamedTuple):
+    """What a verdict tells of.
 
-    Parameters
+    Attributes
     ----------
+    number : NumberWords
     profiles : sequence of ClusterProfile
     rows : int
         Of the table.
-    probability : float or None
-        Of the number of clusters; None where it was asked for.
-    most : bool
-        Whether no larger number was tried.
+    examples : sequence of str
+        What the row is called that is most typical of each group.
     components : sequence of int
-        Of the mixture, of each cluster.
+        Of the mixture, of each group.
     """
-    table = f"these {counted(rows, 'row')}"
-    answer = _GROUPS.answer(len(profiles), table, probability) + _shapes(components)
-    if len(profiles) == 1:
-        return answer
-    told = [_cluster_in_words(profile) for profile in profiles[:_TOLD_CLUSTERS]]
-    more = len(profiles) - _TOLD_CLUSTERS
-    rest = f" {counted(more, 'smaller group')} beside them." if more > 0 else ""
-    larger = _GROUPS.larger() if most and probability is not None else ""
-    return f"{answer}{larger} {' '.join(told)}{rest} {_GROUPS.doubts(profiles, rows)}"
+
+    number: NumberWords
+    profiles: Sequence[ClusterProfile]
+    rows: int
+    examples: Sequence[str]
+    components: Sequence[int]
+
+    @property
+    def doubtful(self) -> int:
+        """Rows whose group is in doubt."""
+        return sum(profile.in_doubt for profile in self.profiles)
+
+    def verdict(self) -> str:
+        """Return what everybody reads: which groups, and how surely."""
+        table = f"these {counted(self.rows, 'row')}"
+        if len(self.profiles) == 1:
+            said = [self.number.one(table, "form one group"), self.number.sure()]
+        else:
+            said = [self._groups(table), self.number.sure(), self._between()]
+        return " ".join(text for text in said if text)
+
+    def reasons(self) -> list[str]:
+        """Return what it rests on."""
+        told = [*self.number.reasons(), *_shapes(self.components)]
+        if len(self.profiles) > 1:
+            told.append(self.number.doubts(self.doubtful))
+        return told
+
+    def _groups(self, table: str) -> str:
+        form = f"As asked, {table} are told apart as" if self.number.asked else f"T{table[1:]} form"
+        told = [self._group(place) for place in range(min(len(self.profiles), _TOLD_CLUSTERS))]
+        more = len(self.profiles) - len(told)
+        told += [f"{more} smaller ones"] if more > 1 else ["a smaller one"] * more
+        return f"{form} {len(self.profiles)} groups: {listed(told)}."
+
+    def _group(self, place: int) -> str:
+        profile, example = self.profiles[place], self.examples[place]
+        traits = sorted(profile.traits, key=lambda trait: -trait.strength)[:_TOLD_TRAITS]
+        telling = [trait_words(trait) for trait in traits if trait.strength >= _APART]
+        such = f" such as {example}" if example else ""
+        told = [f"{counted(profile.rows, 'row')}{such}", *(telling or [_HARDLY])]
+        return f"group {profile.cluster} ({'; '.join(told)})"
+
+    def _between(self) -> str:
+        if not self.doubtful:
+            return "No row lies in between."
+        share = f" ({self.doubtful / self.rows:.0%})" if self.doubtful >= 0.01 * self.rows else ""
+        lie = "lies" if self.doubtful == 1 else "lie"
+        return f"{counted(self.doubtful, 'row')}{share} {lie} in between."
 
 
-def _shapes(components: Sequence[int]) -> str:
+def _shapes(components: Sequence[int]) -> list[str]:
     """Say which groups are no single component, as shapes that are skewed, bent or long-tailed are not."""
-    if len(components) == 1:
-        n = components[0]
-        return f" Its shape takes {n} components, with no gap between them." if n > 1 else ""
-    several = [
-        f"{n} components the shape of group {place}"
+    return [
+        f"the shape of group {place} takes {n} components, with no gap between them"
         for place, n in enumerate(components, start=1)
         if n > 1
     ]
-    return (
-        f" {sum(components)} components describe them: it takes {_listed(several)}."
-        if several
-        else ""
-    )
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
-def _cluster_in_words(profile: ClusterProfile) -> str:
-    telling = [trait for trait in profile.traits if abs(trait.distance) >= _APART]
-    apart = "; ".join(trait_words(trait) for trait in telling[:_TOLD_TRAITS])
-    size = counted(profile.rows, "row")
-    return f"Group {profile.cluster}, {size}: {apart or 'hardly apart in any single column'}."
 
 
 def overlap_words(doubtful: float) -> str:

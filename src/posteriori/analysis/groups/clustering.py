@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,8 @@ from posteriori.analysis.counted.counted_finding import CountedFinding
 from posteriori.analysis.counted.drawn_intervals import with_drawn_intervals
 from posteriori.analysis.counted.profiles import IN_DOUBT, ClusterProfile, make_profiles
 from posteriori.analysis.fitting.coded_rows import CodedRows, read_rows
-from posteriori.analysis.groups.cluster_page import make_cluster_page
-from posteriori.analysis.groups.cluster_words import (
-    TRAIT_HEADER,
-    number_rows,
-    overlap_words,
-    profile_rows,
-    verdict_in_words,
-)
+from posteriori.analysis.groups.cluster_page import cluster_findings, cluster_heading, map_rows
+from posteriori.analysis.groups.cluster_words import GroupWords, overlap_words
 from posteriori.analysis.groups.group_search import Grouping, Tried, find_groups
 from posteriori.analysis.saved.cluster_model import ClusterModel
 from posteriori.analysis.saved.column_reader import common_facts
@@ -28,7 +23,7 @@ from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.tasks.contract import Table
-from posteriori.analysis.tasks.sections import CodeAgain, Grid, Page, Printed, Words
+from posteriori.analysis.tasks.sections import CodeAgain, Figure
 from posteriori.inference.weighing.number_weights import WeighedNumbers
 from posteriori.mixture.groups.drawn_groups import DrawnGroups
 from posteriori.numerics.types import Array, IntArray
@@ -45,9 +40,6 @@ _AGAIN = CodeAgain(
         "found.model.predict(table.head())  # of new rows as well",
     ),
 )
-
-#: Columns of each cluster that are printed, those that set it apart most.
-_TRAITS = 5
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -108,28 +100,41 @@ class Clustering(CountedFinding):
 
     @property
     def verdict(self) -> str:
-        """How many groups there are, how surely, what sets them apart, and how many rows are in doubt."""
-        chance = float(self.number_probabilities.max())
-        return verdict_in_words(
+        return self.words.verdict()
+
+    @property
+    def reasons(self) -> list[str]:
+        return self.words.reasons()
+
+    @cached_property
+    def words(self) -> GroupWords:
+        """What is said of the groups."""
+        return GroupWords(
+            self.number_words("group"),
             self.profiles,
             len(self.probabilities),
-            None if self.asked else chance,
-            most=self.n_clusters == self.numbers[-1],
-            components=self.n_components,
+            [self._example(g) for g in range(self.n_clusters)],
+            self.n_components,
         )
 
-    def printed(self, *, details: bool = False) -> Iterator[Printed]:
-        limit = None if details else _TRAITS
-        if not self.asked:
-            yield Grid(*number_rows(self.found, self.drawn))
-        for profile in self.profiles if self.n_clusters > 1 else ():
-            doubt = f", {profile.in_doubt:,} in doubt" if profile.in_doubt else ""
-            size = counted(profile.rows, "row")
-            yield Words(f"group {profile.cluster}: {size}{doubt}", "bold")
-            yield Grid(TRAIT_HEADER, profile_rows(profile, limit))
+    @cached_property
+    def picture(self) -> Figure | None:
+        return map_rows(self)
 
-    def page(self, title: str) -> Page:
-        return make_cluster_page(self, title)
+    @cached_property
+    def _densities(self) -> Array:
+        """Return ln p(row), (N,)."""
+        return self.model.log_density(self.rows.frame)
+
+    def _example(self, group: int) -> str:
+        """Name the row that is most typical of a group: that of the highest density among its rows."""
+        mine = np.flatnonzero(self.labels == group + 1)
+        if not len(mine) or self.n_clusters == 1:
+            return ""
+        return f"row {mine[self._densities[mine].argmax()] + 1}"
+
+    heading = cluster_heading
+    findings = cluster_findings
 
     def code(self, loading: str = "") -> str:
         asked = {

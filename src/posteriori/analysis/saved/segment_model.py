@@ -15,11 +15,14 @@ from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.series import Arrangement, Series, arrange_rows
 from posteriori.analysis.table.wording import counted
-from posteriori.inference.state_chains.hidden_markov import forward_backward
+from posteriori.inference.state_chains.long_runs import smooth_long_runs
 from posteriori.numerics.types import Array
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
 
-__all__ = ["SEGMENT_LABELS", "SegmentModel", "recode"]
+__all__ = ["MOST_LENGTH", "SEGMENT_LABELS", "SegmentModel", "recode"]
+
+#: Rows that the shortest run of a state may be asked to have: the cost rises with their square.
+MOST_LENGTH = 100
 
 #: Columns that are told of each row.
 SEGMENT_LABELS = ("state", "state_probability")
@@ -45,11 +48,16 @@ class SegmentModel(ColumnReader):
         What rows are ordered by, and whose levels are series.
     facts : dict
         Rows, number of states, evidence, seed and version.
+    working : bool
+        Whether its steps are business days, so that weekends are no gaps.
+    min_length : int
+        Rows that runs of a state last at least.
     """
 
     purpose: ClassVar[str] = "tells states by"
     told: ClassVar[str] = "states"
-    own = ("order", "symbols", "time", "by")
+    own = ("order", "symbols", "time", "by", "working", "min_length")
+    own_later = ("working", "min_length")
     fact_types = {**COMMON_FACTS, "states": (int,), "kind": (str,), "log_evidence": (float,)}
 
     name: str
@@ -60,6 +68,8 @@ class SegmentModel(ColumnReader):
     time: Column | None = None
     by: Column | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+    working: bool = False
+    min_length: int = 1
 
     @property
     def title(self) -> str:
@@ -68,7 +78,10 @@ class SegmentModel(ColumnReader):
 
     def own_lines(self) -> list[str]:
         told = (("rows are ordered by", self.time), ("series are told by", self.by))
-        return [f"{words} {column.name!r}" for words, column in told if column is not None]
+        lines = [f"{words} {column.name!r}" for words, column in told if column is not None]
+        lines += ["steps are business days"] if self.working else []
+        least = f"a state lasts at least {self.min_length} rows"
+        return [*lines, *([least] if self.min_length > 1 else [])]
 
     def require_sound(self) -> None:
         super().require_sound()
@@ -77,6 +90,9 @@ class SegmentModel(ColumnReader):
             raise ValueError("its states have no order")
         if not _are_symbols(self.symbols, len(self.columns)):
             raise ValueError("its symbols are no codes of columns")
+        whole = type(self.min_length) is int and 1 <= self.min_length <= MOST_LENGTH
+        if type(self.working) is not bool or not whole:
+            raise ValueError("its steps are not those of states")
 
     def predict(self, table: Any, mass: float = 0.9) -> pd.DataFrame:
         """Return the state of each row of a table, given all rows of its series.
@@ -101,7 +117,7 @@ class SegmentModel(ColumnReader):
                 raise ValueError(
                     f"the table lacks {column.name!r}, by which the model tells rows of a series"
                 )
-        return self._tell(inputs, arrange_rows(frame, self.time, self.by))
+        return self._tell(inputs, arrange_rows(frame, self.time, self.by, self.working))
 
     def predict_inputs(self, inputs: pd.DataFrame, mass: float = 0.9) -> pd.DataFrame:
         """Return the same for columns that :meth:`read` has returned, taken for one series."""
@@ -113,9 +129,9 @@ class SegmentModel(ColumnReader):
         x = recode(self.pipeline[0].transform(inputs), self.symbols)
         chain = self.pipeline[-1]
         scores = chain.densities.log_prob(arrangement.spread(x))
-        with np.errstate(divide="ignore"):
-            logs = np.log(chain.initial), np.log(chain.transition)
-        found = forward_backward(*logs, scores, lengths=arrangement.lengths)
+        found = smooth_long_runs(
+            chain.initial, chain.transition, scores, self.min_length, arrangement.lengths
+        )
         return found.probabilities[:, list(self.order)]
 
     def _tell(self, inputs: pd.DataFrame, arrangement: Arrangement) -> pd.DataFrame:

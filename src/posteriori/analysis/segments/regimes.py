@@ -7,13 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.counted.counted_finding import CountWords
-from posteriori.analysis.counted.profiles import (
-    Trait,
-    make_profiles,
-    trait_name,
-    trait_numbers,
-)
+from posteriori.analysis.counted.counted_finding import NumberWords
+from posteriori.analysis.counted.profiles import Trait, make_profiles, trait_numbers, trait_words
 from posteriori.analysis.saved.segment_model import SegmentModel
 from posteriori.analysis.segments.segment_rows import SegmentRows
 from posteriori.analysis.segments.state_search import TriedStates
@@ -21,6 +16,7 @@ from posteriori.analysis.table.series import Arrangement
 from posteriori.analysis.table.wording import (
     counted,
     fixed_number,
+    listed,
     number_with_error,
     probability_words,
     short_number,
@@ -35,28 +31,33 @@ from posteriori.inference.weighing.number_weights import WeighedNumbers
 from posteriori.numerics.types import Array
 
 __all__ = [
+    "FEW",
     "Regime",
+    "StateWords",
+    "better_number",
     "chain_rows",
     "make_regimes",
     "regime_rows",
-    "run_words",
     "state_rows",
     "successor_words",
     "surprises_of",
     "trait_table",
-    "verdict_of_states",
 ]
-
-_STATES = CountWords("state", "behind", "are in one state throughout", "probability")
 
 #: Rows that the chain draws to know what is surprising.
 _DRAWN = 20_000
 
-#: Probability from which one state mostly follows another.
-_MOSTLY = 0.6
+#: States and columns of each that a verdict tells, and how far a column must set one apart.
+_TOLD_STATES, _TOLD_TRAITS, _APART = 4, 2, 0.2
 
-#: Regimes and columns of each that a verdict tells.
-_TOLD_STATES, _TOLD_TRAITS = 6, 2
+#: Part of the rows in doubt from which longer states are spoken of, and below which fewer ones are.
+_MANY, FEW = 0.5, 0.3
+
+#: Nats by which another number must predict the last fifth better.
+_BETTER = 3.0
+
+#: Pairs of columns whose correlations are listed.
+_MOST_PAIRS = 8
 
 
 class Regime(NamedTuple):
@@ -77,9 +78,11 @@ class Regime(NamedTuple):
     runs : int
         How often rows enter the state.
     mean_run : float
-        Steps of a run on average, by the chain: 1/(1 − A_kk).
+        Steps of a run on average, by the chain: 1/(1 − A_kk), and m − 1 more where runs last at least m rows.
     successors : tuple of (state, probability)
         What follows when the state ends, most probable first.
+    correlations : tuple of (column, column, correlation)
+        Of pairs of numbers, those first that differ most among states.
     """
 
     state: int
@@ -90,6 +93,7 @@ class Regime(NamedTuple):
     runs: int
     mean_run: float
     successors: tuple[tuple[int, float], ...]
+    correlations: tuple[tuple[str, str, float], ...] = ()
 
 
 def make_regimes(rows: SegmentRows, model: SegmentModel, shares: Array) -> tuple[Regime, ...]:
@@ -109,6 +113,7 @@ def make_regimes(rows: SegmentRows, model: SegmentModel, shares: Array) -> tuple
     transition = model.pipeline[-1].transition[np.ix_(order, order)]
     counts = np.bincount(_states_of_runs(rows.arrangement, shares), minlength=len(order))
     names = [column.name for column in rows.used]
+    pairs, correlations = _correlations(rows, codes, shares[known])
     return tuple(
         Regime(
             k + 1,
@@ -117,11 +122,37 @@ def make_regimes(rows: SegmentRows, model: SegmentModel, shares: Array) -> tuple
             profile.in_doubt,
             tuple(sorted(profile.traits, key=lambda trait: names.index(trait.column))),
             int(counts[k]),
-            float(1.0 / max(1.0 - transition[k, k], 1e-12)),
+            model.min_length - 1.0 + float(1.0 / max(1.0 - transition[k, k], 1e-12)),
             _successors(transition, k),
+            tuple((*pair, r) for pair, r in zip(pairs, correlations[k].tolist(), strict=True)),
         )
         for k, profile in enumerate(profiles)
     )
+
+
+def _correlations(
+    rows: SegmentRows, codes: Array, shares: Array
+) -> tuple[list[tuple[str, str]], Array]:
+    """Return pairs of columns of numbers, and their correlations in each state, (K, P); NaN where there is none.
+
+    Rows count by their probability of being in the state, of each pair those that have both entries.
+    """
+    places = [d for d, column in enumerate(rows.used) if column.kind == "number"]
+    first, second = np.triu_indices(len(places), 1)
+    known = ~np.isnan(codes[:, places])
+    z = np.where(known, codes[:, places] - np.nanmean(codes[:, places], axis=0), 0.0)
+    found = np.full((shares.shape[1], len(first)), np.nan)
+    for k, weights in enumerate(shares.T[:, :, None]):
+        n, sums = (weights * known).T @ known, (weights * z).T @ known
+        squares, products = (weights * z**2).T @ known, (weights * z).T @ z
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variances = squares / n - (sums / n) ** 2
+            r = (products / n - sums * sums.T / n**2) / np.sqrt(variances * variances.T)
+        found[k] = np.where(np.isfinite(r), np.clip(r, -1.0, 1.0), np.nan)[first, second]
+    apart = np.ptp(np.nan_to_num(found), axis=0)
+    told = np.argsort(-apart, kind="stable")[:_MOST_PAIRS]
+    names = [rows.used[d].name for d in places]
+    return [(names[first[p]], names[second[p]]) for p in told], found[:, told]
 
 
 def _states_of_runs(arrangement: Arrangement, shares: Array) -> list[int]:
@@ -158,58 +189,121 @@ def surprises_of(rows: SegmentRows, model: SegmentModel, seed: int) -> list[Surp
 # -- in words --------------------------------------------------------------------------------
 
 
-def verdict_of_states(
-    found: WeighedNumbers, regimes: Sequence[Regime], rows: int, series: int, *, asked: bool
-) -> str:
-    """Return the verdict.
+class StateWords(NamedTuple):
+    """What a verdict tells of.
 
-    Parameters
+    Attributes
     ----------
-    found : WeighedNumbers
+    number : NumberWords
     regimes : sequence of Regime
     rows, series : int
         Of the table.
-    asked : bool
-        Whether the number of states was given.
+    steps : str
+        What several steps are called.
+    end : tuple of (int, str), optional
+        The state in which the only series ends, and from when on.
+    fewer : tuple of (int, float), optional
+        A smaller number of states, and the part of the rows that it would leave in doubt.
+    least : int
+        Rows that states were asked to last.
+    better : tuple of (int, float), optional
+        Another number of states, and by how many nats it predicts the last fifth better.
     """
-    where = f"these {counted(rows, 'row')}"
-    where += f" of {counted(series, 'series', 'series')}" if series > 1 else ""
-    chance = None if asked else float(found.probabilities.max())
-    answer = _STATES.answer(len(regimes), where, chance)
-    if len(regimes) == 1:
-        return f"{answer}{_disagreement(found, asked)}"
-    larger = ""
-    if not asked and len(regimes) == found.numbers[-1]:
-        larger = _STATES.larger()
-    told = " ".join(_regime_in_words(one) for one in regimes[:_TOLD_STATES])
-    doubts = _STATES.doubts(regimes, rows)
-    return f"{answer}{larger} {told} {doubts}{_disagreement(found, asked)}"
+
+    number: NumberWords
+    regimes: Sequence[Regime]
+    rows: int
+    series: int = 1
+    steps: str = "rows"
+    end: tuple[int, str] | None = None
+    fewer: tuple[int, float] | None = None
+    least: int = 1
+    better: tuple[int, float] | None = None
+
+    @property
+    def doubtful(self) -> int:
+        """Rows whose state is in doubt."""
+        return sum(regime.in_doubt for regime in self.regimes)
+
+    @property
+    def open(self) -> bool:
+        """Whether most rows are in doubt."""
+        return self.doubtful >= _MANY * self.rows
+
+    def verdict(self) -> str:
+        """Return what everybody reads: which states, how surely, and what to do."""
+        sentences = [self._states(), self.number.sure(), self._doubts(), self._end()]
+        if self.better is not None:
+            sentences.append("The end of the series is unlike what came before.")
+        return " ".join(sentence for sentence in sentences if sentence)
+
+    def reasons(self) -> list[str]:
+        """Return what it rests on."""
+        told = self.number.reasons()
+        if len(self.regimes) > 1:
+            told.append(self.number.doubts(self.doubtful))
+        if self.better is not None:
+            states, gain = counted(self.better[0], "state"), fixed_number(self.better[1])
+            told.append(f"{states} predict the last fifth of the series better, by {gain} nats")
+        return told
+
+    def _states(self) -> str:
+        rows = counted(self.rows, "row") + (f" of {self.series} series" if self.series > 1 else "")
+        if len(self.regimes) == 1:
+            longer = "more" if self.least == 1 else f"states that last {self.least} rows"
+            return self.number.one(f"these {rows}", "are in one state throughout", longer)
+        whose = "The series has" if self.series == 1 else f"The {self.series} series share"
+        if self.number.asked:
+            whose = f"As asked, the {rows} are divided among"
+        told = [self._state(one) for one in self.regimes[:_TOLD_STATES]]
+        more = len(self.regimes) - len(told)
+        told += [f"{more} more"] if more else []
+        return f"{whose} {len(self.regimes)} states: {listed(told)}."
+
+    def _state(self, regime: Regime) -> str:
+        traits = sorted(regime.traits, key=lambda trait: -trait.strength)[:_TOLD_TRAITS]
+        told = [trait_words(trait) for trait in traits if trait.strength >= _APART]
+        return f"state {regime.state} ({'; '.join([*told, self._lasting(regime)])})"
+
+    def _lasting(self, regime: Regime) -> str:
+        if regime.mean_run >= self.rows:
+            return "lasting for good"
+        return f"lasting about {short_number(regime.mean_run, 2)} {self.steps}"
+
+    def _end(self) -> str:
+        if self.end is None:
+            return ""
+        return f"It ends in state {self.end[0]}, from {self.end[1]} on."
+
+    def _doubts(self) -> str:
+        if len(self.regimes) == 1:
+            return ""
+        share = self.doubtful / self.rows
+        if not self.open:
+            return (
+                "Every row is clear."
+                if not share
+                else f"For {1.0 - share:.0%} of the rows the state is clear."
+            )
+        longer = 2 * int(np.ceil(min(one.mean_run for one in self.regimes)))
+        said = (
+            f"For {share:.0%} of the rows the state is open: states end soon. Ask for longer ones by "
+            f"--min-length {longer} (min_length={longer})"
+        )
+        if self.fewer is None:
+            return f"{said}."
+        number, doubt = self.fewer
+        return f"{said}, or for {number} states, which leave {doubt:.0%} open."
 
 
-def _regime_in_words(regime: Regime) -> str:
-    strongest = sorted(regime.traits, key=lambda trait: -abs(trait.distance))[:_TOLD_TRAITS]
-    traits = ", ".join(
-        f"{trait_name(trait, ' {} in')} {mean} (all rows {overall})"
-        for trait, (mean, _, _, overall) in ((trait, trait_numbers(trait)) for trait in strongest)
-    )
-    mostly = regime.successors and regime.successors[0][1] > _MOSTLY
-    after = f"; then mostly state {regime.successors[0][0]}" if mostly else ""
-    return f"State {regime.state}: {traits}; {counted(regime.rows, 'row')} in {run_words(regime)}{after}."
-
-
-def run_words(regime: Regime) -> str:
-    """Say how often the state is entered, and how long it is expected to last.
-
-    Examples
-    --------
-    >>> run_words(Regime(1, 0.5, 40, 0, (), 4, 12.34, ()))
-    '4 runs, expected to last 12.3 steps'
-    """
-    if regime.mean_run >= 1e9:
-        return f"{counted(regime.runs, 'run')}, expected to last"
-    return (
-        f"{counted(regime.runs, 'run')}, expected to last {short_number(regime.mean_run, 3)} steps"
-    )
+def better_number(found: WeighedNumbers) -> tuple[int, float] | None:
+    """Return another number that predicts the end of the series better by far, and by how many nats."""
+    scored = [one for one in found.tried if not np.isnan(one.held_out)]
+    if found.best not in scored:
+        return None
+    best = max(scored, key=lambda one: one.held_out)
+    gain = best.held_out - found.best.held_out
+    return None if best.number == found.best.number or gain < _BETTER else (best.number, gain)
 
 
 def successor_words(regime: Regime, most: int) -> str:
@@ -222,21 +316,6 @@ def successor_words(regime: Regime, most: int) -> str:
     """
     some = [f"state {k} ({p:.0%})" for k, p in regime.successors[:most] if p >= 0.005]
     return ", ".join(some)
-
-
-def _disagreement(found: WeighedNumbers, asked: bool) -> str:
-    """Say so where another number predicts the end of the series better, by far."""
-    scored = [one for one in found.tried if not np.isnan(one.held_out)]
-    if asked or found.best not in scored:
-        return ""
-    best = max(scored, key=lambda one: one.held_out)
-    if best.number == found.best.number or best.held_out - found.best.held_out < 3.0:
-        return ""
-    gain = fixed_number(best.held_out - found.best.held_out)
-    return (
-        f" The last fifth of the series is predicted better with {counted(best.number, 'state')} (by {gain} "
-        "nats): it may differ from what came before."
-    )
 
 
 def state_rows(found: WeighedNumbers) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -280,7 +359,9 @@ def regime_rows(regimes: Sequence[Regime]) -> tuple[tuple[str, ...], list[tuple[
 
 
 def trait_table(regimes: Sequence[Regime]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return header and rows of a table: means, or shares of levels, of every column in every state."""
+    """Return header and rows of a table: means and deviations, or shares of levels, of every column in every state,
+    and correlations.
+    """
     rows = []
     for traits in zip(*(one.traits for one in regimes), strict=True):
         cells = [trait_numbers(trait) for trait in traits]
@@ -290,4 +371,10 @@ def trait_table(regimes: Sequence[Regime]) -> tuple[tuple[str, ...], list[tuple[
         ]
         overall = "" if traits[0].kind == "category" else cells[0][3]
         rows.append((traits[0].column, *told, overall))
+        if traits[0].kind == "number":
+            own = [short_number(trait.deviation) for trait in traits]
+            rows.append((f"{traits[0].column}, sd", *own, short_number(traits[0].spread)))
+    for pairs in zip(*(one.correlations for one in regimes), strict=True):
+        name = f"{pairs[0][0]} with {pairs[0][1]}, correlation"
+        rows.append((name, *(fixed_number(r, 2) for _, _, r in pairs), ""))
     return ("column", *(f"state {one.state}" for one in regimes), "all rows"), rows

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,23 +16,22 @@ from posteriori.analysis.segments.regimes import (
     surprises_of,
     trait_table,
 )
+from posteriori.analysis.segments.segment_rows import place_words, step_places
 from posteriori.analysis.table.values import dates_of
-from posteriori.analysis.table.wording import counted, date_words, short_number
+from posteriori.analysis.table.wording import counted, short_number
 from posteriori.analysis.tasks.sections import (
     AT_A_GLANCE,
     Beside,
     Figure,
+    Finding,
     Grid,
-    Markup,
-    Page,
     Part,
-    Section,
     Words,
     at_a_glance,
 )
 from posteriori.drawing.charts.arrows import Arrows
 from posteriori.drawing.charts.chart import BROAD, Axis, Chart
-from posteriori.drawing.charts.marks import LETTERS, Band, Curve, Dots, Mark, Texts
+from posteriori.drawing.charts.marks import LETTERS, Band, Bars, Curve, Dots, Mark, Texts
 from posteriori.drawing.charts.ticks import number_ticks, round_ticks, whole_ticks
 from posteriori.drawing.measures import short_text, text_width
 from posteriori.inference.state_chains.state_runs import Run, find_runs
@@ -49,7 +49,7 @@ from posteriori.plotting.pictures.chain_layout import (
 if TYPE_CHECKING:
     from posteriori.analysis.segments.segmenting import Segmentation
 
-__all__ = ["make_segment_page"]
+__all__ = ["draw_first", "segment_findings", "segment_heading"]
 
 #: Series and columns that are drawn, and surprising stretches that are listed.
 _SERIES, _COLUMNS, _SURPRISES = 6, 4, 12
@@ -59,28 +59,29 @@ _FEW_DAYS = 7.0 / 365.0
 #: Steps of one figure; a longer series is thinned.
 _MOST_POINTS = 1500
 
+#: Stretches of states of one figure, how strongly they are coloured, and the strip of probabilities, as a part of the
+#: height.
+_STRETCHES, _FAINT, _STRIP = 240, 0.22, 0.1
+
 #: Pixels of the radius of the circle of states, and how far the figure reaches from its centre, in radii.
 _RADIUS, _FAR = 80.0, (1.9, 1.6)
 
+_NUMBERS, _STATES = "How many states", "What the states are like"
 
-def make_segment_page(found: Segmentation, title: str) -> Page:
-    """Return the report; the title is what the data are called."""
-    shares = found.model.probabilities(found.rows.frame, found.rows.arrangement)
-    frame = found.rows.frame
-    columns = [(column, frame.get(column.name)) for column in found.columns]
-    parts = [
-        Section("The series and their states", _series(found, shares)),
-        Section("How many states", _numbers(found)),
-        Section("What the states are like", _regimes(found, shares)),
-        Section("Surprising stretches", _surprises(found)),
-        Section(AT_A_GLANCE, at_a_glance(found.notes, columns, len(frame))),
-    ]
-    return Page(f"Segments of {title}", _lede(found), parts, found.seed)
+_EVIDENCE = (
+    "The evidence is the log probability of the table under a hidden chain with so many states, its "
+    "parameters integrated out by draws; after ± stands the error of the estimate. All numbers and kinds "
+    "were equally probable before; a number counts only if each of its states is that which some row is "
+    "most probably in, so that one with a state to spare has none of the probability. The last fifth is the log density of the end of every series under a "
+    "chain that has learned from what comes before it: higher is better. Columns are independent in each "
+    "state, or related to one another; of each number the chain of higher evidence is shown."
+)
 
 
-def _lede(found: Segmentation) -> str:
+def segment_heading(found: Segmentation, data: str) -> tuple[str, str]:
+    """Name the data, and say how many rows of how many series were divided, and how."""
     arrangement = found.rows.arrangement
-    return (
+    return f"Segments of {data}", (
         f"States behind {counted(int((arrangement.rows >= 0).sum()), 'row')} in "
         f"{counted(len(arrangement.series), 'series', 'series')}, told by "
         f"{counted(len(found.rows.used), 'column')}; {counted(len(found.found.tried), 'hidden chain')} compared "
@@ -88,94 +89,92 @@ def _lede(found: Segmentation) -> str:
     )
 
 
-def _series(found: Segmentation, shares: Array) -> list[Part]:
-    arrangement = found.rows.arrangement
-    longest = np.argsort(-arrangement.lengths, kind="stable")[:_SERIES].tolist()
-    drawn = [part for s in longest for part in _one_series(found, shares, s)]
-    more = len(arrangement.series) - len(longest)
-    rest = [Words(f"And {counted(more, 'shorter one')}.")] if more > 0 else []
-    said = Words(
-        "Behind each series stand the states in their colours, each as high as it is probable: where one "
-        "fills the whole height there is no doubt."
+def segment_findings(found: Segmentation) -> Iterator[Finding]:
+    """Yield further series over their states, how many states there are, what they are like, and what surprises."""
+    yield Finding("Further columns and series", partial(_series, found))
+    yield Finding(_NUMBERS, lambda: [Grid(*state_rows(found.found))], "both")
+    yield Finding(_NUMBERS, partial(_numbers, found))
+    if len({one.kind for one in found.found.tried}) > 1:
+        yield Finding("All chains", lambda: [Grid(*chain_rows(found.found))], "details")
+    if found.n_states > 1:
+        tables = (regime_rows(found.regimes), trait_table(found.regimes))
+        yield Finding(_STATES, lambda: [Grid(*table) for table in tables], "both")
+        yield Finding(_STATES, partial(_moves_and_runs, found))
+    yield Finding("Surprising stretches", partial(_surprises, found))
+    columns = [(column, found.rows.frame.get(column.name)) for column in found.columns]
+    glance = partial(at_a_glance, found.notes, columns, len(found.rows.frame))
+    yield Finding(AT_A_GLANCE, glance)
+
+
+def draw_first(found: Segmentation) -> Figure:
+    """Draw the column that states differ most in, of the longest series, over its states."""
+    series, column = _drawn(found)[0]
+    return Figure(
+        _draw(found, series, column),
+        "Behind the series stands the most probable state in its shade; the strip below shows how probable each is.",
+        long=True,
     )
-    return [said, _legend(found), *drawn, *rest]
 
 
-def _one_series(found: Segmentation, shares: Array, s: int) -> list[Part]:
-    """Return the columns of numbers of one series over its states; the states alone if there are none."""
+def _drawn(found: Segmentation) -> list[tuple[int, int | None]]:
+    """Return what is drawn: the longest series, and of each the columns that states differ most in."""
+    lengths, used = found.rows.arrangement.lengths, found.rows.used
+    longest = np.argsort(-lengths, kind="stable")[:_SERIES].tolist()
+    strengths = [max(one.traits[d].strength for one in found.regimes) for d in range(len(used))]
+    numbers = [d for d, column in enumerate(used) if column.kind == "number"]
+    columns: list[int | None] = [*sorted(numbers, key=lambda d: -strengths[d])[:_COLUMNS]]
+    return [(s, d) for s in longest for d in columns or [None]]
+
+
+def _series(found: Segmentation) -> list[Part]:
+    arrangement = found.rows.arrangement
+    parts: list[Part] = []
+    told = ""
+    for series, column in _drawn(found)[1:]:
+        name = arrangement.series[series].name
+        parts += [Words(name, "bold")] if name != told else []
+        told = name
+        parts.append(Figure(_draw(found, series, column), long=True))
+    more = len(arrangement.series) - _SERIES
+    return [*parts, *([Words(f"And {counted(more, 'shorter one')}.")] if more > 0 else [])]
+
+
+def _draw(found: Segmentation, series: int, column: int | None) -> str:
+    """Draw a column of a series over its states; the states alone where there is no column of numbers."""
     rows, lengths = found.rows, found.rows.arrangement.lengths
-    start = int(lengths[:s].sum())
-    part = slice(start, start + int(lengths[s]))
-    places, axis = _places(found, s)
+    start = int(lengths[:series].sum())
+    part = slice(start, start + int(lengths[series]))
+    places, axis = step_places(rows, series)
+    label, values = "", np.full(len(places), np.nan)
+    if column is not None:
+        label, values = rows.used[column].name, rows.x[part, column]
     dates = rows.time is not None and rows.time.kind == "date"
-    columns = [d for d, c in enumerate(rows.used) if c.kind == "number"][:_COLUMNS]
-    curves = [(rows.used[d].name, rows.x[part, d]) for d in columns]
-    curves = curves or [("probability", np.full(len(places), np.nan))]
-    name = rows.arrangement.series[s].name
-    figures = [
-        draw_series(label, values, shares[part], places, axis, dates=dates)
-        for label, values in curves
-    ]
-    head = [Words(name, "bold")] if name else []
-    return [*head, *(Figure(svg, long=True) for svg in figures)]
-
-
-def _legend(found: Segmentation) -> Markup:
-    colors = group_colors(found.n_states)
-    marks = [
-        f'<span style="color:{c}" aria-hidden="true">■</span> state {k}'
-        for k, c in enumerate(colors, start=1)
-    ]
-    return Markup(f"<p>{' &nbsp; '.join(marks)}</p>")
-
-
-def _places(found: Segmentation, series: int) -> tuple[Array, str]:
-    """Return where the steps of a series are, and what that is called."""
-    arrangement, time = found.rows.arrangement, found.rows.time
-    rows = arrangement.series[series].rows
-    if arrangement.times is None or time is None:
-        return np.arange(1.0, len(rows) + 1.0), "row"
-    places, known = np.arange(len(rows), dtype=np.float64), rows >= 0
-    times = np.interp(places, places[known], arrangement.times[rows[known]])
-    return times, time.name
+    return draw_series(label, values, found.step_shares[part], places, axis, dates=dates)
 
 
 def _numbers(found: Segmentation) -> list[Part]:
-    listed: list[Part] = [Grid(*state_rows(found.found))]
-    if len({one.kind for one in found.found.tried}) > 1:
-        listed.append(Section("All chains", [Grid(*chain_rows(found.found))]))
-    said = Words(
-        "The evidence is the log probability of the table under a hidden chain with so many states, its "
-        "parameters integrated out by draws; after ± stands the error of the estimate. All numbers and kinds "
-        "were equally probable before; a number counts only if each of its states is that which some row is "
-        "most probably in, so that one with a state to spare has none of the probability. The last fifth is the log density of the end of every series under a "
-        "chain that has learned from what comes before it: higher is better. Columns are independent in each "
-        "state, or related to one another; of each number the chain of higher evidence is shown."
-    )
+    said = Words(_EVIDENCE)
     if len(found.numbers) == 1:
-        return [said, *listed]
+        return [said]
     drawn = Figure(draw_numbers(found.numbers, found.number_probabilities, "states"))
-    return [Beside([drawn], [said]), *listed]
+    return [Beside([drawn], [said])]
 
 
-def _regimes(found: Segmentation, shares: Array) -> list[Part]:
-    if found.n_states == 1:
-        return []
+def _moves_and_runs(found: Segmentation) -> list[Part]:
     order = list(found.model.order)
     transition = found.model.pipeline[-1].transition[np.ix_(order, order)]
-    runs = find_runs(shares, found.rows.arrangement.lengths)
+    runs = find_runs(found.step_shares, found.rows.arrangement.lengths)
     moves = Figure(
         draw_moves(transition, np.array([one.share for one in found.regimes])),
         "Discs are as large as the shares of the states; arrows tell how probably a row is followed by one of "
         "another state.",
     )
     lasting = Figure(
-        draw_runs(runs, transition),
+        draw_runs(runs, transition, found.model.min_length),
         "Dots are the runs that were seen from their beginning to their end, lines what the chain expects: "
         "where dots leave the line, states last longer or end sooner than a chain can say.",
     )
-    told = [Grid(*regime_rows(found.regimes)), Grid(*trait_table(found.regimes))]
-    return [*told, Beside([moves], [lasting])]
+    return [Beside([moves], [lasting])]
 
 
 def _surprises(found: Segmentation) -> list[Part]:
@@ -184,10 +183,10 @@ def _surprises(found: Segmentation) -> list[Part]:
         return [Words("None: no row is less probable than the chain itself would draw.")]
     rows = []
     for one in listed:
-        places, _ = _places(found, one.series)
+        places, _ = step_places(found.rows, one.series)
         name = found.rows.arrangement.series[one.series].name
-        ends = (places[one.start], places[one.start + one.length - 1])
-        rows.append((*_when(found, *ends), name, str(one.length), short_number(one.nats, 3)))
+        ends = (place_words(found.rows, places[k]) for k in (one.start, one.start + one.length - 1))
+        rows.append((*ends, name, str(one.length), short_number(one.nats, 3)))
     said = Words(
         "Rows that are less probable, given those before them, than all but one in a thousand that the chain "
         "would draw: outliers, or the beginning of something new."
@@ -196,19 +195,13 @@ def _surprises(found: Segmentation) -> list[Part]:
     return [said, Grid(header, rows)]
 
 
-def _when(found: Segmentation, first: float, last: float) -> tuple[str, str]:
-    time = found.rows.time
-    words = date_words if time is not None and time.kind == "date" else short_number
-    return words(first), words(last)
-
-
 # -- figures ---------------------------------------------------------------------------------
 
 
 def draw_series(
     column: str, values: Array, shares: Array, places: Array, axis: str, *, dates: bool
 ) -> str:
-    """Draw one column of one series over the probabilities of its states.
+    """Draw one column of one series over its most probable states, and how probable each state is below it.
 
     Parameters
     ----------
@@ -227,13 +220,15 @@ def draw_series(
     known = ~np.isnan(y)
     low, high = (float(y[known].min()), float(y[known].max())) if known.any() else (0.0, 1.0)
     room = 0.06 * (high - low) or 0.5
-    ends = low - room, high + room
+    floor, top = low - room, high + room
+    strip = _STRIP * (top - floor)
     alone = known & ~np.append(known[1:], False) & ~np.append(False, known[:-1])
-    at, edges = ribbon_edges(shares[::step], x)
+    at, edges = ribbon_edges(shares, places)
     return Chart(
         f"{column} over the states",
         [
-            *_ribbons(at, ends[0] + (ends[1] - ends[0]) * edges),
+            *_shades(shares, places, floor, top),
+            *_ribbons(at, floor - strip + strip * edges),
             Curve(x, y, "ink", 1.0),
             Dots(x[alone], y[alone], "ink", 0.8),  # between two gaps
         ],
@@ -244,14 +239,41 @@ def draw_series(
             most=4 if dates else 7,
             ticks=_moments if dates else number_ticks,
         ),
-        Axis(short_text(column, 26), *ends),
-        (BROAD, 158.0),
+        Axis(short_text(column, 26), floor - strip, top),
+        (BROAD, 178.0),
     ).svg()
+
+
+def _shades(shares: Array, places: Array, floor: float, top: float) -> list[Mark]:
+    """Return a faint shade behind each stretch of the most probable state; of short ones the most frequent state.
+
+    There are no more stretches than can be told apart on a page.
+    """
+    count = len(shares)
+    starts = np.unique(np.linspace(0, count, min(count, _STRETCHES) + 1).astype(np.int64))[:-1]
+    states = np.add.reduceat(shares, starts).argmax(axis=1)
+    changes = np.flatnonzero(np.diff(states)) + 1
+    begins = starts[changes]
+    borders = 0.5 * (places[begins - 1] + places[begins])
+    left, right = np.append(places[0], borders), np.append(borders, places[-1])
+    mine = states[np.append(0, changes)]
+    return [
+        Bars(
+            left[mine == k],
+            right[mine == k],
+            np.full((mine == k).sum(), top),
+            color,
+            _FAINT,
+            floor,
+            f"state {k + 1}",
+        )
+        for k, color in enumerate(group_colors(shares.shape[1]))
+    ]
 
 
 def _ribbons(x: Array, edges: Array) -> list[Mark]:
     colors = group_colors(edges.shape[1] - 1)
-    return [Band(x, edges[:, k], edges[:, k + 1], color, 0.35) for k, color in enumerate(colors)]
+    return [Band(x, edges[:, k], edges[:, k + 1], color, 0.7) for k, color in enumerate(colors)]
 
 
 def _moments(low: float, high: float, most: int) -> tuple[Array, list[str]]:
@@ -302,7 +324,7 @@ def _stays(states: StatePlaces, stay: Array) -> Texts:
     return Texts(states.beside[:, 0] + half * side, states.beside[:, 1], texts)
 
 
-def draw_runs(runs: Sequence[Run], transition: Array) -> str:
+def draw_runs(runs: Sequence[Run], transition: Array, least: int = 1) -> str:
     """Draw how many runs last longer than so many steps, beside what the chain expects."""
     marks: list[Mark] = []
     for k, color in enumerate(group_colors(len(transition))):
@@ -313,7 +335,7 @@ def draw_runs(runs: Sequence[Run], transition: Array) -> str:
         grid = np.arange(1, int(lengths[-1]) + 1)
         marks += [
             Dots(lengths, left, color, 2.0, label=f"state {k + 1}"),
-            Curve(grid, transition[k, k] ** (grid - 1.0), color, 1.2),
+            Curve(grid, transition[k, k] ** np.maximum(grid - least, 0.0), color, 1.2),
         ]
     return Chart(
         "How long states last",

@@ -11,7 +11,7 @@ import pandas as pd
 
 from posteriori.analysis.fitting.coded_rows import encode_rows, open_rows, refuse_no_column
 from posteriori.analysis.fitting.preparation import CodeColumns
-from posteriori.analysis.saved.segment_model import recode
+from posteriori.analysis.saved.segment_model import MOST_LENGTH, recode
 from posteriori.analysis.table.columns import (
     Column,
     column_name,
@@ -19,10 +19,17 @@ from posteriori.analysis.table.columns import (
     guess_column,
 )
 from posteriori.analysis.table.series import Arrangement, arrange_rows
-from posteriori.analysis.table.wording import counted
+from posteriori.analysis.table.wording import counted, date_words
 from posteriori.numerics.types import Array
 
-__all__ = ["SegmentRows", "numbers_of_states", "read_series"]
+__all__ = [
+    "SegmentRows",
+    "numbers_of_states",
+    "place_words",
+    "read_series",
+    "step_places",
+    "with_min_length",
+]
 
 
 #: Kinds that can tell times, and as what.
@@ -52,6 +59,8 @@ class SegmentRows(NamedTuple):
     x : (ΣT, D)
         Steps of all series: numbers within what rounding leaves open, codes, NaN for gaps.
     notes : tuple of str
+    min_length : int
+        Rows that a run of a state lasts at least.
     """
 
     columns: tuple[Column, ...]
@@ -64,6 +73,7 @@ class SegmentRows(NamedTuple):
     arrangement: Arrangement
     x: Array
     notes: tuple[str, ...]
+    min_length: int = 1
 
 
 def read_series(
@@ -151,6 +161,41 @@ def numbers_of_states(rows: SegmentRows, states: Any) -> tuple[range, str]:
         return range(low, high + 1), ""
     note = f"{counted(seen, 'row')} can tell at most {sensible} states apart: no more were tried"
     return range(min(low, sensible), sensible + 1), note
+
+
+def step_places(rows: SegmentRows, series: int) -> tuple[Array, str]:
+    """Return where the steps of a series are, and what that is called."""
+    arrangement, time = rows.arrangement, rows.time
+    mine = arrangement.series[series].rows
+    if arrangement.times is None or time is None:
+        return np.arange(1.0, len(mine) + 1.0), "row"
+    places, known = np.arange(len(mine), dtype=np.float64), mine >= 0
+    times = np.interp(places, places[known], arrangement.times[mine[known]])
+    return times, time.name
+
+
+def place_words(rows: SegmentRows, place: float) -> str:
+    """Write where a step is: a day, or a number that needs no commas."""
+    dated = rows.time is not None and rows.time.kind == "date"
+    return date_words(place) if dated else f"{place:.6g}"
+
+
+def with_min_length(rows: SegmentRows, least: Any) -> SegmentRows:
+    """Return the rows, runs of whose states last at least so many.
+
+    Raises
+    ------
+    ValueError
+        When it is no number of rows, or larger than the longest series.
+    """
+    longest = int(rows.arrangement.lengths.max())
+    most = min(MOST_LENGTH, longest)
+    if type(least) is not int or not 1 <= least <= most:
+        raise ValueError(
+            f"min_length must be a whole number of rows from 1 to {most} for series of up to "
+            f"{counted(longest, 'step')}; got {least!r}"
+        )
+    return rows._replace(min_length=least)
 
 
 def _time_of(

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.counted.counted_finding import CountedFinding
+from posteriori.analysis.counted.profiles import IN_DOUBT
 from posteriori.analysis.saved.column_reader import common_facts
 from posteriori.analysis.saved.segment_model import SegmentModel
 from posteriori.analysis.segments.regimes import (
+    FEW,
     Regime,
-    chain_rows,
+    StateWords,
+    better_number,
     make_regimes,
-    regime_rows,
-    state_rows,
-    trait_table,
-    verdict_of_states,
 )
-from posteriori.analysis.segments.segment_page import make_segment_page
-from posteriori.analysis.segments.segment_rows import SegmentRows, numbers_of_states, read_series
-from posteriori.analysis.segments.state_search import TriedStates, search_states
+from posteriori.analysis.segments.segment_page import draw_first, segment_findings, segment_heading
+from posteriori.analysis.segments.segment_rows import (
+    SegmentRows,
+    numbers_of_states,
+    place_words,
+    read_series,
+    step_places,
+    with_min_length,
+)
+from posteriori.analysis.segments.state_search import TriedStates, search_states, share_states
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.tasks.contract import Table
-from posteriori.analysis.tasks.sections import CodeAgain, Grid, Page, Printed
+from posteriori.analysis.tasks.sections import CodeAgain, Figure
+from posteriori.inference.state_chains.state_runs import find_runs
 from posteriori.inference.weighing.number_weights import WeighedNumbers
 from posteriori.numerics.types import Array
 
@@ -56,8 +64,8 @@ class Segmentation(CountedFinding):
         What the chains were fitted to.
     found : WeighedNumbers
         All chains that were tried.
-    probabilities : (N, K)
-        p(state | series) of the rows of the table; NaN for rows that are left out.
+    step_shares : (ΣT, K)
+        p(state | series) of every step.
     regimes : tuple of Regime
         Share, columns, runs and successors of every state.
     notes : tuple of str
@@ -71,7 +79,7 @@ class Segmentation(CountedFinding):
 
     rows: SegmentRows
     found: WeighedNumbers
-    probabilities: Array
+    step_shares: Array
     regimes: tuple[Regime, ...]
     notes: tuple[str, ...]
     seed: int
@@ -84,10 +92,15 @@ class Segmentation(CountedFinding):
         return int(self.found.best.number)
 
     @property
+    def probabilities(self) -> Array:
+        """p(state | series) of the rows of the table, (N, K); NaN for rows that are left out."""
+        return self.rows.arrangement.gather(self.step_shares, len(self.rows.frame))
+
+    @property
     def states(self) -> Any:
         """The most probable state of each row, (N,); 1 has the lowest mean, 0 is for rows left out."""
-        known = ~np.isnan(self.probabilities[:, 0])
-        return np.where(known, self.probabilities.argmax(axis=1) + 1, 0)
+        shares = self.probabilities
+        return np.where(np.isnan(shares[:, 0]), 0, shares.argmax(axis=1) + 1)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -96,25 +109,55 @@ class Segmentation(CountedFinding):
 
     @property
     def verdict(self) -> str:
-        """How many states there are, how surely, what each is like, and how many rows are in doubt."""
+        return self.words.verdict()
+
+    @property
+    def reasons(self) -> list[str]:
+        return self.words.reasons()
+
+    @cached_property
+    def words(self) -> StateWords:
+        """What is said of the states."""
         arrangement = self.rows.arrangement
-        names = {one.name for one in arrangement.series}
-        return verdict_of_states(
-            self.found,
+        said = StateWords(
+            self.number_words("state"),
             self.regimes,
             int((arrangement.rows >= 0).sum()),
-            len(names),
-            asked=self.asked,
+            len({one.name for one in arrangement.series}),
+            arrangement.steps,
+            least=self.rows.min_length,
         )
+        compared = not self.asked and self.rows.min_length == 1
+        better = better_number(self.found) if compared else None
+        return said._replace(better=better, end=self._end(), fewer=self._fewer(said))
 
-    def printed(self, *, details: bool = False) -> Iterator[Printed]:
-        yield Grid(*(chain_rows if details else state_rows)(self.found))
-        if self.n_states > 1:
-            yield Grid(*regime_rows(self.regimes))
-            yield Grid(*trait_table(self.regimes))
+    @cached_property
+    def picture(self) -> Figure | None:
+        return draw_first(self)
 
-    def page(self, title: str) -> Page:
-        return make_segment_page(self, title)
+    def _end(self) -> tuple[int, str] | None:
+        """Return the state in which the only series ends, and from when on."""
+        last = find_runs(self.step_shares, self.rows.arrangement.lengths)[-1]
+        if len(self.rows.arrangement.series) > 1 or not last.start:
+            return None
+        places, name = step_places(self.rows, 0)
+        when = place_words(self.rows, places[last.start])
+        dated = self.rows.time is not None and self.rows.time.kind == "date"
+        return last.state + 1, when if dated else f"{name} {when}"
+
+    def _fewer(self, said: StateWords) -> tuple[int, float] | None:
+        """Return the largest smaller number of states that leaves few rows in doubt, where many are."""
+        if self.asked or not said.open:
+            return None
+        smaller = [one for one in self.found.tried if one.number < self.n_states and one.whole]
+        for one in sorted(smaller, key=lambda one: (-one.number, -one.log_evidence)):
+            doubt = share_states(self.rows, one.model).max(axis=1) < IN_DOUBT
+            if one.number > 1 and doubt.mean() < FEW:
+                return one.number, float(doubt.mean())
+        return None
+
+    heading = segment_heading
+    findings = segment_findings
 
     def code(self, loading: str = "") -> str:
         rows = self.rows
@@ -123,6 +166,7 @@ class Segmentation(CountedFinding):
             "time": rows.time and rows.time.name,
             "by": rows.by and rows.by.name,
             "states": self.n_states if self.asked else (self.numbers[0], self.numbers[-1]),
+            "min_length": rows.min_length if rows.min_length > 1 else None,
             "seed": self.seed,
         }
         return _AGAIN.code(asked, loading)
@@ -138,6 +182,7 @@ def segment(
     time: str | None = None,
     by: str | None = None,
     states: int | tuple[int, int] = (1, 8),
+    min_length: int = 1,
     seed: int = 0,
     day_first: bool | None = None,
     on_tried: Callable[[TriedStates], None] | None = None,
@@ -159,6 +204,9 @@ def segment(
         Column whose levels are series of their own.
     states : int or pair of int
         The number of states, or the smallest and the largest one to try.
+    min_length : int
+        Rows that a state lasts at least: of all paths of states those with a shorter run between two others
+        are left out.
     seed : int
         Of where the search begins.
     day_first : bool, optional
@@ -189,12 +237,13 @@ def segment(
     frame = to_pandas(table)
     rows = read_series(frame, columns, time, by, seed, day_first)
     numbers, limited = numbers_of_states(rows, states)
+    rows = with_min_length(rows, min_length)
     found = search_states(rows, numbers, seed, on_tried)
     model, shares = _model_of(found, rows, seed)
     return Segmentation(
         rows,
         found,
-        rows.arrangement.gather(shares, len(frame)),
+        shares,
         make_regimes(rows, model, shares),
         (*rows.notes, *([limited] if limited else ()), *found.notes),
         seed,
@@ -222,6 +271,8 @@ def _model_of(found: WeighedNumbers, rows: SegmentRows, seed: int) -> tuple[Segm
         rows.time,
         rows.by,
         facts,
+        rows.arrangement.working,
+        rows.min_length,
     )
     shares = model.probabilities(rows.frame, rows.arrangement)
     order = np.argsort(_first_means(rows, shares), kind="stable")

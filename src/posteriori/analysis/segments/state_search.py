@@ -3,6 +3,9 @@ r"""How many states: hidden chains of several kinds with 1, 2, … states, weigh
 The evidence is estimated by draws, so that all orders of the states count and numbers of states compare. A chain
 may have states that no row is most probably in: what it says of the rows a smaller one says as well, so that a
 number counts only by a chain whose rows tell all its states apart, :math:`p(K\mid X) \propto p(X\mid K)\,[V_K = K]`.
+Where runs are to last at least m rows, paths with shorter ones are left out of the sums, as if before any row was seen
+none of them had been possible: :math:`p(X\mid K, m) = p(X\mid K)\,p(m\mid X, K)\,/\,p(m\mid K)`, the last two at the
+estimates.
 Few draws tell which numbers may be most probable; these are estimated anew with more. Beside it stands how well chains that have seen the first
 four fifths of each series predict the rest, :math:`\sum_s \ln p(x_{\text{last fifth}}\mid x_{\text{rest}})`.
 """
@@ -17,6 +20,7 @@ import numpy as np
 
 from posteriori.analysis.segments.segment_rows import SegmentRows
 from posteriori.analysis.table.wording import counted
+from posteriori.inference.state_chains.long_runs import LongRuns, smooth_long_runs
 from posteriori.inference.weighing.number_weights import (
     NumberSearch,
     WeighedNumbers,
@@ -28,7 +32,7 @@ from posteriori.numerics.types import Array, IntArray
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.sequence.hidden_markov_chain import HiddenMarkovChain
 
-__all__ = ["TriedStates", "search_states"]
+__all__ = ["TriedStates", "search_states", "share_states"]
 
 #: Part of each series that is predicted from the rest.
 _HELD_OUT = 0.2
@@ -132,9 +136,13 @@ def search_states(
             lambda one: _without_empty(rows, candidate, one, numbers, seed),
         )
 
-    tried, notes = try_numbers([climbed(candidate) for candidate in wanted], numbers, on_tried)
-    settled = _decide(rows, _settle(rows, _best_beliefs(tried), seed), seed)
-    return _count_whole(weigh_numbers(settled, notes))
+    tried, notes, interrupted = try_numbers(
+        [climbed(candidate) for candidate in wanted], numbers, on_tried
+    )
+    best = _best_beliefs(tried)
+    if not interrupted:
+        best = _decide(rows, _settle(rows, best, seed), seed)
+    return _count_whole(weigh_numbers(best, notes, interrupted))
 
 
 def _best_beliefs(tried: Sequence[TriedStates]) -> list[TriedStates]:
@@ -213,9 +221,37 @@ def _without_empty(
 
 def _told_states(rows: SegmentRows, model: Any) -> IntArray:
     """Return the states that some row is most probably in."""
-    shares = model.predict_proba(rows.x, lengths=rows.arrangement.lengths)
-    shares = np.concatenate(shares) if isinstance(shares, list) else shares
-    return np.unique(shares[rows.arrangement.rows >= 0].argmax(axis=1))
+    return np.unique(share_states(rows, model).argmax(axis=1))
+
+
+def share_states(rows: SegmentRows, model: Any) -> Array:
+    """Return p(state | series) of the steps that are rows, (N, K)."""
+    scores = model.model_.densities.log_prob(rows.x)
+    shares = _smooth(rows, model, scores, rows.min_length).probabilities
+    return shares[rows.arrangement.rows >= 0]
+
+
+def _smooth(rows: SegmentRows, model: Any, scores: Array, least: int) -> LongRuns:
+    chain = model.model_
+    return smooth_long_runs(
+        chain.initial, chain.transition, scores, least, rows.arrangement.lengths
+    )
+
+
+def _log_lasting(rows: SegmentRows, model: Any) -> float:
+    """Return ln p(no run is shorter | series) − ln p(no run is shorter), at the estimates."""
+    if rows.min_length == 1 or model.n_states == 1:
+        return 0.0
+    scores = model.model_.densities.log_prob(rows.x)
+    joint, series, before = (
+        float(_smooth(rows, model, x, least).log_joint.sum())
+        for x, least in (
+            (scores, rows.min_length),
+            (scores, 1),
+            (np.zeros_like(scores), rows.min_length),
+        )
+    )
+    return joint - series - before
 
 
 def _states_with_rows(rows: SegmentRows, model: Any) -> HiddenMarkovChain:
@@ -254,7 +290,7 @@ def _estimate(rows: SegmentRows, model: Any, times: int, seed: int) -> tuple[flo
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         evidence = model.estimate_evidence(times * draws, rng=seed)
-    return float(evidence), float(evidence.error or 0.0)
+    return float(evidence) + _log_lasting(rows, model), float(evidence.error or 0.0)
 
 
 def _chain(rows: SegmentRows, candidate: Candidate, number: int, seed: int) -> Any:

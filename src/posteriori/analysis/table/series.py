@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from posteriori.analysis.table.columns import Column, convert_column, numbers_in
+from posteriori.analysis.table.series_calendar import name_steps
+from posteriori.analysis.table.values import are_whole_days, dates_of
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array, IntArray
+from posteriori.sequence.series.series_clock import SeriesClock, as_moments, set_clock
 
 __all__ = ["Arrangement", "Series", "arrange_rows"]
 
@@ -21,6 +24,14 @@ _UNEVEN = 0.25
 
 #: Share of the steps that must be so before steps are taken for missing.
 _EVEN = 0.8
+
+#: Steps between which there are weekends.
+_WORKING = "business days"
+
+#: Of the clock, in nanoseconds.
+_DAY = 86_400e9
+
+_NO_WEEKENDS = "steps are business days: weekends are no gaps"
 
 
 class Series(NamedTuple):
@@ -48,11 +59,19 @@ class Arrangement(NamedTuple):
         When each row of the table was, in units of the column or in decimal years.
     notes : tuple of str
         What was left out, put in order and filled up.
+    steps : str
+        What several steps are called: days, business days, months, or rows.
     """
 
     series: tuple[Series, ...]
     times: Array | None
     notes: tuple[str, ...]
+    steps: str = "rows"
+
+    @property
+    def working(self) -> bool:
+        """Whether weekends are no gaps."""
+        return self.steps == _WORKING
 
     @property
     def lengths(self) -> IntArray:
@@ -78,7 +97,10 @@ class Arrangement(NamedTuple):
 
 
 def arrange_rows(
-    frame: pd.DataFrame, time: Column | None = None, by: Column | None = None
+    frame: pd.DataFrame,
+    time: Column | None = None,
+    by: Column | None = None,
+    working: bool | None = None,
 ) -> Arrangement:
     """Return the series of a table.
 
@@ -89,6 +111,8 @@ def arrange_rows(
         By which rows are ordered; without it they follow one another as they stand.
     by : Column, optional
         Whose levels are series of their own.
+    working : bool, optional
+        Whether steps of days go from Friday to Monday; by default where all dates are of working days.
 
     Raises
     ------
@@ -106,16 +130,18 @@ def arrange_rows(
     left_out = codes < 0 if times is None else (codes < 0) | np.isnan(times)
     if left_out.all():
         raise ValueError("no row has a time and a level of the series: name other columns")
-    notes = _notes_on_rows(left_out, time, by)
+    notes, steps = _notes_on_rows(left_out, time, by), "rows"
     parts = [np.flatnonzero((codes == k) & ~left_out) for k in range(len(levels))]
     if times is not None:
         ordered = [rows[np.argsort(times[rows], kind="stable")] for rows in parts]
         notes += _notes_on_order(parts, ordered, times)
-        parts, told = _with_missing_steps(ordered, times)
-        notes += told
+        positions, steps = _count_steps(times, time, working)
+        parts, told, even = _with_missing_steps(ordered, positions)
+        steps = steps if even else "rows"
+        notes += [*([_NO_WEEKENDS] if steps == _WORKING else []), *told]
     named = [(name, rows) for name, rows in zip(levels, parts, strict=True) if len(rows)]
     pieces = [Series(name, part) for name, rows in named for part in _pieces(rows)]
-    return Arrangement(tuple(pieces), times, tuple(notes))
+    return Arrangement(tuple(pieces), times, tuple(notes), steps)
 
 
 def _levels(frame: pd.DataFrame, by: Column | None) -> tuple[list[str], IntArray]:
@@ -145,21 +171,45 @@ def _notes_on_order(before: list[IntArray], after: list[IntArray], times: Array)
     return notes
 
 
-def _with_missing_steps(parts: list[IntArray], times: Array) -> tuple[list[IntArray], list[str]]:
-    """Return rows with −1 for every missing step, −2 where a series ends for good, and what was done."""
-    steps = np.concatenate([np.diff(times[rows]) for rows in parts])
+def _count_steps(times: Array, time: Column | None, working: bool | None) -> tuple[Array, str]:
+    """Return where times are, in steps of their calendar where it has some, and what these are called."""
+    known = ~np.isnan(times)
+    dated = time is not None and time.kind == "date"
+    moments: Any = times[known]
+    if dated:
+        moments = as_moments(dates_of(moments, whole_days=are_whole_days(moments)))
+    different = moments.unique().sort_values() if dated else np.unique(moments)
+    if len(different) < 2:
+        return times, "rows"
+    clock = set_clock(different)
+    if dated and working is not None and working != (clock.kind == _WORKING):
+        clock = SeriesClock(_WORKING if working else "moments", different[0], _DAY, dated=True)
+    if not clock.regular:
+        return times, "rows"
+    positions = times.copy()
+    positions[known] = clock.positions(moments)
+    return positions, name_steps(clock).steps
+
+
+def _with_missing_steps(
+    parts: list[IntArray], places: Array
+) -> tuple[list[IntArray], list[str], bool]:
+    """Return rows with −1 for every missing step, −2 where a series ends for good; what was done; whether the
+    usual step is 1.
+    """
+    steps = np.concatenate([np.diff(places[rows]) for rows in parts])
     steps = steps[steps > 0]
     if len(steps) < 2:
-        return parts, []
+        return parts, [], False
     usual = float(np.median(steps))
     multiples = np.maximum(np.rint(steps / usual), 1.0)
     if np.mean(np.abs(steps / usual - multiples) <= _UNEVEN) < _EVEN:
-        return parts, ["times are uneven: every row is taken for one step"]
+        return parts, ["times are uneven: every row is taken for one step"], False
     if (multiples == 1.0).all():
-        return parts, []
+        return parts, [], usual == 1.0
     filled, missing, ends = [], 0, 0
     for rows in parts:
-        gaps = np.rint(np.diff(times[rows]) / usual).astype(np.int64) - 1
+        gaps = np.rint(np.diff(places[rows]) / usual).astype(np.int64) - 1
         pieces: list[IntArray] = []
         for row, gap in zip(rows, [*gaps, 0], strict=True):
             over = gap > _LONGEST_GAP
@@ -170,7 +220,7 @@ def _with_missing_steps(parts: list[IntArray], times: Array) -> tuple[list[IntAr
     if ends:
         gap = "long gap" if ends == 1 else "long gaps"
         notes.append(f"{ends} {gap}: another series begins after each")
-    return filled, notes
+    return filled, notes, usual == 1.0
 
 
 def _pieces(rows: IntArray) -> list[IntArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ __all__ = [
     "entry_words",
     "even_number",
     "fixed_number",
+    "listed",
     "number_with_error",
     "probability_words",
     "short_number",
@@ -38,6 +40,17 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     ('1 row', '1,200 rows', '2 entries')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(texts: Sequence[str], last: str = "and") -> str:
+    """Join texts by commas, the last one by a word.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["2", "3"], "or"), listed(["a"])
+    ('a, b and c', '2 or 3', 'a')
+    """
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}"
 
 
 def short_number(value: float, digits: int = 4) -> str:

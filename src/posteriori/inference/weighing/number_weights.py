@@ -40,6 +40,8 @@ class WeighedNumbers(NamedTuple):
         Of the most probable number the kind of higher evidence.
     notes : tuple of str
         Where the search ended early, and what could not be fitted.
+    interrupted : bool
+        Whether Ctrl-C ended it.
     """
 
     tried: tuple[Any, ...]
@@ -47,6 +49,7 @@ class WeighedNumbers(NamedTuple):
     probabilities: Array
     best: Any
     notes: tuple[str, ...]
+    interrupted: bool = False
 
 
 class NumberSearch(NamedTuple):
@@ -74,34 +77,46 @@ def try_numbers(
     kinds: Sequence[NumberSearch],
     numbers: Sequence[int],
     on_tried: Callable[[Any], None] | None = None,
-) -> tuple[list[Any], list[str]]:
-    """Fit each kind with rising numbers, until more are as good as excluded; return what was tried, and notes.
+) -> tuple[list[Any], list[str], bool]:
+    """Fit each kind with rising numbers, until more are as good as excluded.
+
+    Returns
+    -------
+    tried : list of records
+    notes : list of str
+    interrupted : bool
+        Whether Ctrl-C ended the search: what was fitted before counts.
 
     Raises
     ------
     ValueError
         When nothing could be fitted.
     KeyboardInterrupt
-        When Ctrl-C was pressed, also where an ascent would end with what it has.
+        When Ctrl-C was pressed before anything was fitted, also where an ascent would end with what it has.
     """
     tried: list[Any] = []
     notes: list[str] = []
-    with heard_interrupts() as pressed:
-        for kind in kinds:
-            best = max((one.log_evidence for one in tried), default=-np.inf)
-            try:
-                for one in _climb(kind, numbers, best):
-                    if pressed:
-                        raise KeyboardInterrupt
-                    tried.append(one)
-                    if on_tried is not None:
-                        on_tried(one)
-            except ValueError as error:
-                notes.append(f"{kind.failed}: {error}")
+    try:
+        with heard_interrupts() as pressed:
+            for kind in kinds:
+                best = max((one.log_evidence for one in tried), default=-np.inf)
+                try:
+                    for one in _climb(kind, numbers, best):
+                        if pressed:
+                            raise KeyboardInterrupt
+                        tried.append(one)
+                        if on_tried is not None:
+                            on_tried(one)
+                except ValueError as error:
+                    notes.append(f"{kind.failed}: {error}")
+    except KeyboardInterrupt:
+        if not tried:
+            raise
+        return tried, notes, True
     if not tried:
         raise ValueError("; ".join(notes))
     notes += [note for kind in kinds if (note := _early_end(tried, kind.name, numbers))]
-    return tried, notes
+    return tried, notes, False
 
 
 def _climb(kind: NumberSearch, numbers: Sequence[int], rival: float) -> Iterator[Any]:
@@ -116,7 +131,9 @@ def _climb(kind: NumberSearch, numbers: Sequence[int], rival: float) -> Iterator
             return
 
 
-def weigh_numbers(tried: Sequence[Any], notes: Sequence[str]) -> WeighedNumbers:
+def weigh_numbers(
+    tried: Sequence[Any], notes: Sequence[str], interrupted: bool = False
+) -> WeighedNumbers:
     """Return p(number | X) ∝ Σ over kinds of p(X | number, kind), each by its highest evidence."""
     highest: dict[tuple[str, int], Any] = {}
     for one in sorted(tried, key=lambda one: one.log_evidence):
@@ -128,7 +145,7 @@ def weigh_numbers(tried: Sequence[Any], notes: Sequence[str]) -> WeighedNumbers:
     probabilities = np.bincount(place, weights=each, minlength=len(numbers))
     most = numbers[int(probabilities.argmax())]
     best = max((one for one in tried if one.number == most), key=lambda one: one.log_evidence)
-    return WeighedNumbers(tuple(tried), numbers, probabilities, best, tuple(notes))
+    return WeighedNumbers(tuple(tried), numbers, probabilities, best, tuple(notes), interrupted)
 
 
 def _is_over(values: Sequence[float], left: int, rival: float) -> bool:

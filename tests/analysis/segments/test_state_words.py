@@ -1,0 +1,153 @@
+"""The verdict on states, in words, case by case."""
+
+from typing import Any
+
+import pytest
+
+from posteriori.analysis.counted.counted_finding import NumberWords
+from posteriori.analysis.counted.profiles import Trait
+from posteriori.analysis.segments.regimes import Regime, StateWords
+
+
+def number(name: str, mean: float, sd: float = 1.0, overall: float = 15.0) -> Trait:
+    return Trait(name, "number", "", mean, mean, mean, overall, 5.0, sd)
+
+
+MODE = Trait("mode", "category", "eco", 0.9, 0.8, 0.95, 0.5, 0.5)
+FULL = MODE._replace(mean=0.15)
+
+
+def state(
+    k: int, *traits: Trait, rows: int = 120, in_doubt: int = 0, lasts: float = 30.0
+) -> Regime:
+    return Regime(k, 0.5, rows, in_doubt, traits, 4, lasts, ())
+
+
+def words(*regimes: Regime, chances: dict[int, float] | None = None, **more: Any) -> StateWords:
+    told = chances or {1: 0.002, 2: 0.99, 3: 0.008}
+    asked, stopped = more.pop("asked", False), more.pop("interrupted", False)
+    count = sum(regime.rows for regime in regimes)
+    return StateWords(NumberWords("state", told, asked, stopped), regimes, count, **more)
+
+
+LOW, HIGH = state(1, number("load", 10.0)), state(2, number("load", 20.0), lasts=25.4)
+SURE = "There is hardly any doubt about that number."
+TWO = (
+    "The series has 2 states: state 1 (load low, about 10; lasting about 30 days) and state 2 "
+    "(load high, about 20; lasting about 25 days)."
+)
+CASES = {
+    "one": (
+        words(state(1, number("x", 15.0)), chances={1: 0.98, 2: 0.02}),
+        "These 120 rows are in one state throughout: nothing speaks for more.",
+    ),
+    "one of several series": (
+        words(state(1, number("x", 15.0)), chances={1: 0.98, 2: 0.02}, series=3),
+        "These 120 rows of 3 series are in one state throughout: nothing speaks for more.",
+    ),
+    "one, in doubt": (
+        words(state(1, number("x", 15.0)), chances={1: 0.8, 2: 0.2}),
+        "Most likely these 120 rows are in one state throughout. There may be 2 as well.",
+    ),
+    "one that lasts": (
+        words(state(1, number("x", 15.0)), chances={1: 1.0, 2: 0.0}, least=20),
+        "These 120 rows are in one state throughout: nothing speaks for states that last 20 rows.",
+    ),
+    "two": (words(LOW, HIGH, steps="days"), f"{TWO} {SURE} Every row is clear."),
+    "two that differ in how much they vary": (
+        words(
+            state(1, number("gain", 15.1, 2.5), lasts=81.0),
+            state(2, number("gain", 14.9, 9.5), in_doubt=12),
+            steps="business days",
+            end=(2, "1985-10-02"),
+        ),
+        "The series has 2 states: state 1 (gain calm, sd 2.5; lasting about 81 business days) and state 2 "
+        f"(gain wild, sd 9.5; lasting about 30 business days). {SURE} For 95% of the rows the state is clear. "
+        "It ends in state 2, from 1985-10-02 on.",
+    ),
+    "several columns, those that differ most": (
+        words(
+            state(1, number("load", 10.0), MODE, number("heat", 15.2, 4.8)),
+            state(2, number("load", 20.0), FULL, number("heat", 14.9, 5.1)),
+            steps="rows",
+            series=2,
+        ),
+        "The 2 series share 2 states: state 1 (load low, about 10; mode is eco in 90%; lasting about 30 rows) "
+        "and state 2 (load high, about 20; mode is eco in 15%; lasting about 30 rows). "
+        f"{SURE} Every row is clear.",
+    ),
+    "a state for good, and one like all rows": (
+        words(
+            state(1, number("x", 15.1, 5.0), rows=100, lasts=1e12),
+            state(2, number("x", 20.0), rows=20),
+        ),
+        "The series has 2 states: state 1 (lasting for good) and state 2 (x high, about 20; lasting about 30 "
+        f"rows). {SURE} Every row is clear.",
+    ),
+    "many": (
+        words(
+            *(state(k + 1, number("x", 3.0 * k)) for k in range(6)),
+            chances={5: 0.3, 6: 0.6, 7: 0.1},
+        ),
+        "The series has 6 states: state 1 (x low, about 0; lasting about 30 rows), state 2 (x low, about 3; "
+        "lasting about 30 rows), state 3 (x low, about 6; lasting about 30 rows), state 4 (x low, about 9; "
+        "lasting about 30 rows) and 2 more. How many there are is open: there may be 5 or 7 as well. "
+        "Every row is clear.",
+    ),
+    "as many as were tried": (
+        words(LOW, HIGH, chances={1: 0.02, 2: 0.98}, steps="days"),
+        f"{TWO} {SURE} No larger number was tried, and there may be more states: raise the limit. "
+        "Every row is clear.",
+    ),
+    "asked for": (
+        words(LOW, HIGH, chances={2: 1.0}, asked=True, steps="days"),
+        TWO.replace("The series has", "As asked, the 240 rows are divided among")
+        + " Every row is clear.",
+    ),
+    "interrupted": (
+        words(LOW, HIGH, chances={1: 0.01, 2: 0.99}, interrupted=True, steps="days"),
+        f"{TWO} {SURE} The search was stopped: larger numbers were not tried. Every row is clear.",
+    ),
+    "states that end soon": (
+        words(LOW._replace(in_doubt=90, mean_run=5.3), HIGH._replace(in_doubt=60), steps="days"),
+        TWO.replace("30", "5.3")
+        + f" {SURE} For 62% of the rows the state is open: states end soon. Ask for "
+        "longer ones by --min-length 12 (min_length=12).",
+    ),
+    "fewer states that are clearer": (
+        words(
+            LOW._replace(in_doubt=90, mean_run=5.3),
+            HIGH._replace(in_doubt=60),
+            steps="days",
+            fewer=(2, 0.12),
+        ),
+        TWO.replace("30", "5.3")
+        + f" {SURE} For 62% of the rows the state is open: states end soon. Ask for "
+        "longer ones by --min-length 12 (min_length=12), or for 2 states, which leave 12% open.",
+    ),
+    "an end of another kind": (
+        words(LOW, HIGH, better=(3, 12.0), steps="days"),
+        f"{TWO} {SURE} Every row is clear. The end of the series is unlike what came before.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_case_has_its_words(case: str) -> None:
+    said, expected = CASES[case]
+    assert said.verdict() == expected
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_first_layer_needs_no_statistics(case: str) -> None:
+    said = CASES[case][0].verdict().lower()
+    assert not any(word in said for word in ("nats", "evidence", "probab", "posterior", "chain"))
+
+
+def test_reasons_are_for_statisticians() -> None:
+    assert words(LOW, HIGH._replace(in_doubt=3), better=(3, 12.0)).reasons() == [
+        "probability of each number of states, all equally probable before: 1: < 0.01, 2: 0.99, 3: < 0.01",
+        "3 rows are in doubt: no state has a probability of 0.9",
+        "3 states predict the last fifth of the series better, by 12.0 nats",
+    ]
+    assert words(LOW, chances={1: 1.0}, asked=True).reasons() == []
