@@ -152,7 +152,8 @@ class Model:
         batch_size : int, optional
             Rows of the data that are looked at in each step of stochastic ascent.
         progress : bool, optional
-            Whether to show the bound while it rises; by default when it takes long.
+            Whether to show on standard error how far the work is; by default from two seconds on, in a
+            terminal.
         method : {"vmp", "quadrature"}, optional
             What to do where no exact method fits: an ascent of the bound, or an integral over a few
             unknowns given which all others are exact. By default the integral where it takes

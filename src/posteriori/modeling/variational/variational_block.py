@@ -28,6 +28,8 @@ from posteriori.modeling.variational.stream import streaming
 from posteriori.modeling.variational.stream.stochastic import ascend_in_batches, settle
 from posteriori.modeling.variational.variational_result import VariationalResult
 from posteriori.numerics.random import as_generator
+from posteriori.numerics.telling.progress import Progress
+from posteriori.numerics.types import Array
 
 __all__ = ["VariationalBlock"]
 
@@ -116,15 +118,19 @@ class VariationalBlock(Block):
         """Ascend with the members that data depend on; then find the belief about the others."""
         whole = self.approximation
         cut = find_informed(whole.bound, whole.written)
+        some = whole if cut is None else restrict(whole, cut)
+        progress = Progress(whole.options.progress, kept="nothing yet")
+        try:
+            informed = VariationalResult(some, *_solve(some, progress))
+        finally:
+            progress.close()
         if cut is None:
-            return VariationalResult(whole, *_solve(whole))
-        some = restrict(whole, cut)
-        informed = VariationalResult(some, *_solve(some))
+            return informed
         whole, problem = extend(whole, informed.problem, cut)
         return VariationalResult(whole, problem, informed.ascent, informed)
 
 
-def _solve(approximation: Approximation) -> tuple[Problem, Ascent]:
+def _solve(approximation: Approximation, progress: Progress) -> tuple[Problem, Ascent]:
     """Ascend from several starts, and from the best of them to the end."""
     options = approximation.options
     several = approximation.structure.exchangeable and not options.init
@@ -142,7 +148,10 @@ def _solve(approximation: Approximation) -> tuple[Problem, Ascent]:
     before: list[float] = []
     if starts > 1 or rows is not None:
         first = 1 if "factors" in approximation.structure.exchangeable.values() else _FIRST_PASSES
-        trial = [sweep(problem, k) for k in (first, *[1] * (_TRIAL_SWEEPS - 1))]
+        trial: list[Array] = []
+        for passes in (first, *[1] * (_TRIAL_SWEEPS - 1)):
+            trial.append(sweep(problem, passes))
+            progress.show(len(trial), trial[-1].max())
         best = best_start(trial[-1])
         before = [float(bounds[best]) for bounds in trial] if rows is None else []
         problem.select(best)
@@ -150,9 +159,10 @@ def _solve(approximation: Approximation) -> tuple[Problem, Ascent]:
             settle(problem, approximation.structure.bilinears, tol=options.tol)
         if stream is not None:  # of all rows, and in larger parts
             problem = streamed = stream.problem(problem.shared, problem.restart)
+    progress.kept = "this"
     if streamed is not None and options.batch_size is not None:
         return streamed, ascend_in_batches(
-            streamed, options, rng, approximation.structure.bilinears
+            streamed, options, rng, approximation.structure.bilinears, progress
         )
     classes = [
         name for name, kind in approximation.structure.exchangeable.items() if kind == "classes"
@@ -166,6 +176,6 @@ def _solve(approximation: Approximation) -> tuple[Problem, Ascent]:
         systems=approximation.structure.systems,
         classes=classes,
         named=approximation.structure.named,
-        progress=options.progress,
+        progress=progress,
     )
     return problem, ascent._replace(trace=(*before, *ascent.trace))

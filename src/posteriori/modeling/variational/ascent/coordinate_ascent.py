@@ -86,7 +86,7 @@ def ascend(
     systems: Sequence[LinearSystem] = (),
     classes: Sequence[str] = (),
     named: Sequence[str] = (),
-    progress: bool | None = False,
+    progress: Progress | None = None,
 ) -> Ascent:
     """Repeat sweeps of the first start until the bound rises by less than ``tol`` nats.
 
@@ -95,7 +95,7 @@ def ascend(
     """
     trace: list[float] = []
     message, converged = f"stopped after {counted(max_iter, 'sweep')}", False
-    reporter = Progress(progress)
+    reporter = progress or Progress(False)
     kept = problem.snapshot()
     try:
         jump, merger, passes = Jump(problem), Merger(problem, classes), 1
@@ -143,8 +143,6 @@ def ascend(
             raise
         restore(kept)
         message = f"interrupted after {counted(len(trace), 'sweep')}"
-    finally:
-        reporter.close()
     if message.startswith(("stopped after", "stopped because")):
         warnings.warn(
             f"variational inference {message}; raise max_iter or tol, or look at free_energy",

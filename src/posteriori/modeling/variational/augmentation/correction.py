@@ -32,6 +32,7 @@ from posteriori.modeling.variational.augmentation.namings import (
     find_alike,
 )
 from posteriori.modeling.variational.nodes.state_chain import chained_names
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array
 
 __all__ = ["Correction", "can_correct", "correct"]
@@ -83,13 +84,16 @@ def correct(approximation: Approximation, fitted: Problem) -> Correction | None:
     if namings is None:
         return None
     walks = int(np.clip(_NUMBERS / _cells(approximation), _FEWEST_WALKS, _MOST_WALKS))
+    progress = Progress(approximation.options.progress, kept="nothing")
     try:
         with np.errstate(all="ignore"):
             found = sample_by_gibbs(
-                approximation, fitted, namings, walks, np.random.default_rng(_SEED)
+                approximation, fitted, namings, walks, np.random.default_rng(_SEED), progress
             )
     except (ValueError, np.linalg.LinAlgError):
         return None
+    finally:
+        progress.close()
     return Correction(approximation, found)
 
 

@@ -25,6 +25,7 @@ from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.augmentation.namings import Namings
 from posteriori.modeling.variational.nodes.node import Node
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array
 
 __all__ = ["FORGOTTEN", "Walks", "sample_by_gibbs"]
@@ -71,6 +72,7 @@ def sample_by_gibbs(
     namings: Mapping[str, Namings],
     walks: int,
     rng: np.random.Generator,
+    progress: Progress | None = None,
 ) -> Walks:
     """Walk from draws of fitted beliefs until these are forgotten.
 
@@ -79,7 +81,7 @@ def sample_by_gibbs(
     ValueError, LinAlgError
         Where draws leave the range of floating point.
     """
-    walk = _Walk(approximation, fitted, namings, walks, rng)
+    walk = _Walk(approximation, fitted, namings, walks, rng, progress or Progress(False))
     count = _SWEEPS
     walk.go(count)
     for _ in range(_DOUBLINGS):
@@ -100,7 +102,9 @@ class _Walk:
         namings: Mapping[str, Namings],
         walks: int,
         rng: np.random.Generator,
+        progress: Progress,
     ) -> None:
+        self.progress = progress
         self.problem = approximation.problem(Axis("restart", walks))
         self.namings, self.rng = namings, rng
         self.shared = {name for node in self.problem.shared for name in node.names}
@@ -125,6 +129,7 @@ class _Walk:
         refused: dict[str, list[float]] = {name: [] for name in self.namings}
         at = set(np.linspace(0, sweeps - 1, _KEPT).round().astype(int).tolist())
         for sweep in range(sweeps):
+            self.progress.say(f"draws that correct beliefs: sweep {sweep} of {sweeps}")
             self.problem.reduce()
             for node in (*self.problem.shared, *self.problem.local):
                 drawn = self._draw(node, conditionals if sweep in at else None, refused)

@@ -25,10 +25,11 @@ from posteriori.modeling.contract.options import Options
 from posteriori.modeling.variational.ascent.coordinate_ascent import Ascent, ascend, sweep
 from posteriori.modeling.variational.ascent.dropping import drop_weakest
 from posteriori.modeling.variational.ascent.grouping import Bilinear
-from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.ascent.problem import Problem, restore
 from posteriori.modeling.variational.ascent.rotation import rotate
 from posteriori.modeling.variational.stream.streamed_node import StreamedProblem
 from posteriori.modeling.variational.stream.streaming import Part
+from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import IntArray
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -49,8 +50,9 @@ def ascend_in_batches(
     options: Options,
     rng: np.random.Generator,
     pairs: Sequence[Bilinear] = (),
+    progress: Progress | None = None,
 ) -> Ascent:
-    """Step until the average bound stands still, then sweep over all rows once.
+    """Step until the average bound stands still or Ctrl-C, then sweep over all rows once.
 
     The trace has the estimated bound of each step, and at the end the bound itself. The ascent
     ends when the average over a window rises by less than ``tol`` or than its standard error.
@@ -68,16 +70,25 @@ def ascend_in_batches(
     part = Part(stream, problem.shared, problem.restart, size)
     trace: list[float] = []
     message, converged = f"stopped after {counted(max_iter, 'step')}", False
-    for t, rows in zip(range(1, max_iter + 1), _batches(count, size, rng), strict=False):
-        problem.estimates = stream.estimates(size, rows)
-        problem.streamed.estimate(part, rows, count / size)
-        trace.append(_step(problem, (t + DELAY) ** -FORGETTING))
-        if callback is not None and callback(t, trace[-1]):
-            message = "stopped by the callback"
-            break
-        if t % window == 0 and _stands_still(trace, window, tol):
-            converged, message = True, f"converged after {counted(t, 'step')}"
-            break
+    reporter, kept = progress or Progress(False), problem.snapshot()
+    try:
+        for t, rows in zip(range(1, max_iter + 1), _batches(count, size, rng), strict=False):
+            problem.estimates = stream.estimates(size, rows)
+            problem.streamed.estimate(part, rows, count / size)
+            trace.append(_step(problem, (t + DELAY) ** -FORGETTING))
+            kept = problem.snapshot()
+            reporter.say(f"step {t}: bound about {trace[-1]:.6g}")
+            if callback is not None and callback(t, trace[-1]):
+                message = "stopped by the callback"
+                break
+            if t % window == 0 and _stands_still(trace, window, tol):
+                converged, message = True, f"converged after {counted(t, 'step')}"
+                break
+    except KeyboardInterrupt:
+        if not trace:
+            raise
+        restore(kept)
+        message = f"interrupted after {counted(len(trace), 'step')}"
     if message.startswith("stopped after"):
         warnings.warn(
             f"variational inference {message}; raise max_iter or batch_size",
