@@ -60,7 +60,7 @@ def test_compare_prints_what_it_guessed_and_the_verdict(written: tuple[str, Path
     assert "read as text in utf-8, columns separated by commas" in output
     assert "'when': dates, year first: used as decimal years" in output
     assert "regression: 'y' is a number" in output
-    assert "“straight lines” predicts unseen rows best" in output
+    assert "“straight lines” is the one to use" in output
     assert re.search(r"“[\w ()]+” saved to", output)
     assert "Report written to" in output
 

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from posteriori.analysis.warming import warming
 from posteriori.analysis.warming.compiling_ahead import RECIPES
 from posteriori.cli import app
-from posteriori.cli.refusals import told_compilation
+from posteriori.cli.output import told_compilation
 from posteriori.numerics.machine_code.kernel_cache import cache_folder, listeners
 
 

@@ -7,8 +7,13 @@ import typer
 
 from posteriori import __version__
 from posteriori.analysis.tasks.listed import TASKS
-from posteriori.cli.output import tolerate_encodings
-from posteriori.cli.refusals import require_different, require_file, require_place, told_errors
+from posteriori.cli.output import (
+    require_different,
+    require_file,
+    require_place,
+    told_errors,
+    tolerate_encodings,
+)
 from posteriori.cli.task_commands import add_task
 
 __all__ = ["app", "main"]

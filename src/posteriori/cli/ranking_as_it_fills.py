@@ -16,7 +16,7 @@ from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.ranking.ranked_outcomes import order_outcomes
 from posteriori.analysis.ranking.ranked_result import Table, behind_best
 from posteriori.analysis.table.wording import fixed_number, short_number
-from posteriori.analysis.targets.verdict_words import verdict
+from posteriori.analysis.targets.verdict_words import standing
 from posteriori.analysis.tasks.sections import fit_columns
 from posteriori.cli.counted_progress import counted_bar
 from posteriori.cli.output import PatientConsole, plain
@@ -128,15 +128,13 @@ def score_of(outcome: Outcome) -> str:
 
 def verdict_so_far(outcomes: Sequence[Outcome], total: int) -> str:
     """Say which of the models that are done predicts unseen rows best, and that more are to come."""
-    held = [o for o in outcomes if o.unseen is not None]
-    flat = (o.name for o in held if o.candidate.encoding == "nothing")
-    alone = not held or held[0].candidate.task == "density"
-    said = verdict(
-        _ranked(outcomes),
-        len(held[0].unseen.log_density) if held else 0,
-        baseline="" if alone else next(flat, ""),
-        names={o.name: o.candidate.words for o in outcomes},
-    )
+    names = {outcome.name: outcome.candidate.words for outcome in outcomes}
+    sound = [row for row in _ranked(outcomes) if not row.failure]
+    said = "none could be fitted."
+    if sound:
+        rows = max(len(o.unseen.log_density) for o in outcomes if o.unseen is not None)
+        how = standing(sound[1:], names, rows) if len(sound) > 1 else "there is no other yet"
+        said = f"“{names[sound[0].name]}” is ahead: {how}."
     return f"So far, {len(outcomes)} of {total} models (preliminary): {said}"
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from posteriori.analysis.tasks.listed import Task
-from posteriori.cli.refusals import (
+from posteriori.cli.output import (
     fail,
     require_different,
     require_file,

@@ -68,7 +68,7 @@ def test_what_errs_more_than_no_column_is_flagged_and_not_kept(table):
     spoiled = replace(found, metrics={**found.metrics, best: worse})
     assert spoiled.kept != best
     assert spoiled.model.name == spoiled.kept
-    assert "errs more than no column at all" in spoiled.verdict
+    assert "errs more than no column at all" in " ".join(spoiled.reasons)
     assert f"{worse['RMSE']:.3f}!" in repr(spoiled)
 
 
@@ -77,5 +77,5 @@ def test_a_difference_in_order_by_error_is_said(table):
     single = [row.name for row in found.single_rows]
     metrics = dict(found.metrics)
     metrics[single[1]] = {**metrics[single[1]], "RMSE": 0.5 * metrics[single[0]]["RMSE"]}
-    told = replace(found, metrics=metrics, ranking=Comparison(found.ranking.rows)).verdict
-    assert f"By error it is “{found.words(single[1])}” (RMSE" in told
+    told = replace(found, metrics=metrics, ranking=Comparison(found.ranking.rows)).reasons
+    assert f"By error it is “{found.words(single[1])}” (RMSE" in " ".join(told)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from posteriori import compare
-from posteriori.analysis.report.page import classes_in_words
+from posteriori.analysis.report.page import chances_in_words
 from posteriori.analysis.report.what_if import (
     _typical_row,
     added_curves,
@@ -98,14 +98,14 @@ def test_probabilities_that_promise_too_much_are_said_to():
     rng = np.random.default_rng(1)
     p = np.column_stack([1.0 - (sure := rng.uniform(0.5, 1.0, 400)), sure])
     honest = (rng.random(400) < sure).astype(int)
-    assert "as often as promised" in classes_in_words(p, honest)
+    assert "as often as promised" in chances_in_words(p, honest)
     often = "less often than promised: probabilities are too sure"
-    assert often in classes_in_words(p, (rng.random(400) < 0.55).astype(int))
-    assert "more often than promised" in classes_in_words(p, np.ones(400, dtype=int))
+    assert often in chances_in_words(p, (rng.random(400) < 0.55).astype(int))
+    assert "more often than promised" in chances_in_words(p, np.ones(400, dtype=int))
     # 3 of 4 at 0.75 each is what they say, and one row alone is no reason
     four = np.tile([0.25, 0.75], (4, 1))
     assert "in 3 of 4 unseen rows (75.0%), where its probabilities promise 75.0%" in (
-        classes_in_words(four, np.array([1, 1, 1, 0]))
+        chances_in_words(four, np.array([1, 1, 1, 0]))
     )
 
 

@@ -1,115 +1,401 @@
-"""The verdict says which model, how surely, and what would change it."""
+"""The verdict in words that need no statistics, for every kind of target and every way that a comparison may end."""
 
 import math
+import re
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from posteriori.analysis.targets.verdict_words import strength, verdict
-from posteriori.selection.comparison import Row
+from posteriori.analysis import Analysis, compare
+from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
+from posteriori.analysis.targets.verdict_words import (
+    chances_hold,
+    choice_in_words,
+    classes_in_words,
+    columns_help,
+    numbers_in_words,
+    ranges_hold,
+)
+from posteriori.selection.comparison import Comparison, Row
+
+#: What statisticians say, and a verdict does not.
+FOR_STATISTICIANS = re.compile(
+    r"\b(nats?|evidence|posterior|prior|log|density|variance|RMSE|MAE|R²|standard error|held out|±)\b"
+)
 
 
-def rows(gap: float, error: float) -> list[Row]:
-    best = Row("a", elpd=-10.0, elpd_difference=0.0, elpd_difference_se=0.0)
-    other = Row("b", elpd=-10.0 - gap, elpd_difference=-gap, elpd_difference_se=error)
-    return [best, other]
+# -- numbers and classes -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("difference", "error", "word"),
+    ("errors", "simple", "drivers", "options", "words"),
     [
-        (0.9, 1.0, "not decided"),
-        (1.0, 1.0, "weak"),
-        (1.9, 1.0, "weak"),
-        (2.0, 1.0, "clear"),
-        (3.9, 1.0, "clear"),
-        (4.0, 1.0, "very clear"),
-        (1.0, 0.0, "clear"),
-        (0.0, 0.0, "none"),
-        (1.0, math.nan, "not known"),
+        (
+            [1.0, 2.0, 3.0],
+            [10.0, 20.0],
+            ["a", "b", "c"],
+            {},
+            "“y” is predicted to within 2 on average, and to within 2.8 in nine of ten unseen rows; always saying the "
+            "same number would be off by 15. It depends most on a, b and c.",
+        ),
+        (
+            [1234.0],
+            [5678.0],
+            [],
+            {},
+            "“y” is predicted to within 1,200 on average, and to within 1,200 in nine of ten unseen rows; always saying "
+            "the same number would be off by 5,700.",
+        ),
+        (
+            [math.log(1.5)],
+            [math.log(4.0)],
+            ["a"],
+            {"loss": "log"},
+            "“y” is predicted to within a factor of 1.5 on average, and to within a factor of 1.5 in nine of ten unseen "
+            "rows; always saying the same number would be off by a factor of 4. It depends most on a.",
+        ),
+        (
+            [2.0],
+            [2.0],
+            ["a"],
+            {"helped": False},
+            "These columns do not help to predict “y”, as far as the rows show: always saying the same number is off by "
+            "2 on average, and no model does clearly better.",
+        ),
     ],
 )
-def test_strength_counts_standard_errors(difference: float, error: float, word: str) -> None:
-    assert strength(difference, error) == word
+def test_numbers(
+    errors: list[float],
+    simple: list[float],
+    drivers: list[str],
+    options: dict[str, Any],
+    words: str,
+) -> None:
+    assert numbers_in_words("y", np.array(errors), np.array(simple), drivers, **options) == words
 
 
 @pytest.mark.parametrize(
-    ("gap", "error", "words"),
+    ("labels", "came", "said", "drivers", "helped", "words"),
     [
-        (10.0, 2.0, "“a” predicts unseen rows best, by 10.0 ± 2.0 nats over “b”: a very clear"),
-        (3.0, 1.0, "a small difference, which hardly matters for prediction."),
-        (6.0, 2.0, "a clear difference, which new rows like these would hardly change"),
-        (0.0, 0.0, "“a” and “b” predict unseen rows equally well."),
-        (0.3, 10.0, "do not decide between them, and for prediction it hardly matters which"),
-        (math.inf, math.nan, "“b” held some of them impossible."),
-        (3.0, math.nan, "how sure that is cannot be told from so few rows"),
+        (
+            ["no", "yes"],
+            [0, 0, 0, 1, 1],
+            [0, 0, 1, 1, 0],
+            ["a"],
+            True,
+            "“y” is told right in 60% of unseen rows, where always saying “no” is right in 60%. Of the rows of “no” "
+            "67%, of “yes” 50% are found. It depends most on a.",
+        ),
+        (
+            ["a", "b", "c"],
+            [0, 1, 2, 2],
+            [0, 1, 2, 2],
+            [],
+            True,
+            "“y” is told right in 100% of unseen rows, where always saying “c” is right in 50%. Of the rows of “a” "
+            "100%, of “b” 100%, of “c” 100% are found.",
+        ),
+        (
+            ["a", "b", "c", "d"],
+            [0, 1, 2, 3, 3],
+            [0, 1, 3, 3, 3],
+            ["x", "z"],
+            True,
+            "“y” is told right in 80% of unseen rows, where always saying “d” is right in 40%. Found least often is "
+            "“c”, in 0% of its rows. It depends most on x and z.",
+        ),
+        (
+            ["no", "yes"],
+            [0, 0, 1],
+            [0, 0, 0],
+            ["a"],
+            False,
+            "These columns do not help to tell “y”, as far as the rows show: always saying “no” is right in 67%, and no "
+            "model does clearly better.",
+        ),
     ],
 )
-def test_words(gap: float, error: float, words: str) -> None:
-    said = verdict(rows(gap, error), 100)
-    assert words in said
-    assert "inf" not in said
+def test_classes(
+    labels: list[str],
+    came: list[int],
+    said: list[int],
+    drivers: list[str],
+    helped: bool,
+    words: str,
+) -> None:
+    told = classes_in_words("y", labels, np.array(came), np.array(said), drivers, helped=helped)
+    assert told == words
 
 
-def test_rows_to_settle_it() -> None:
-    # the difference grows as N, its error as √N: two errors are reached at N (2·6/4)² = 9 N
-    said = verdict(rows(4.0, 6.0), 100)
-    assert "do not decide between them; about 900 rows like these would settle it" in said
-    said = verdict(rows(4.0, 3.0), 1000)  # N (2·3/4)² = 2250
-    assert "a weak preference; about 2,200 rows like these would settle it" in said
+# -- which model ---------------------------------------------------------------------------------
 
 
-def test_one_model_and_none() -> None:
-    failed = Row("b", failure="no luck")
-    assert "“a” is the only model that was fitted" in verdict([Row("a", elpd=-1.0), failed], 10)
-    assert verdict([failed], 10) == "No model could be fitted; the notes say why."
+def rows(*others: tuple[str, float, float], best: str = "a") -> list[Row]:
+    first = Row(best, elpd=-10.0, elpd_difference=0.0, elpd_difference_se=0.0)
+    behind = [
+        Row(name, elpd=-10.0 - gap, elpd_difference=-gap, elpd_difference_se=error)
+        for name, gap, error in others
+    ]
+    return [first, *behind]
 
 
-def test_what_the_evidence_adds() -> None:
-    best, second = rows(4.0, 1.0)
-    best = replace(best, of="y|X", probability=0.25, log_evidence=-5.0)
-    second = replace(second, of="y|X", probability=0.75, log_evidence=-4.0)
-    assert "The evidence prefers “b” (probability 0.750 among 2 models)" in verdict(
-        [best, second], 50
-    )
-    best, second = replace(best, probability=0.9999), replace(second, probability=0.0001)
-    assert "The evidence agrees (probability more than 0.999 among 2 models)" in verdict(
-        [best, second], 50
-    )
-    other = replace(second, of="X,y")  # of other data: it says nothing about the best
-    assert "evidence" not in verdict([best, other], 50)
-    third = replace(second, name="c", elpd_difference=-9.0)
-    said = verdict([best, other, third], 50)
-    assert "The evidence cannot compare these two; it prefers “a” in its group of 2" in said
+NAMES = {name: name for name in "abcd"}
 
 
-def test_evidences_that_nearly_tie_are_not_quoted() -> None:
-    best, second = rows(4.0, 1.0)
-    best = replace(best, of="y|X", probability=0.4, log_evidence=-5.0)
-    second = replace(second, of="y|X", probability=0.6, log_evidence=-4.6)
-    assert "evidence" not in verdict([best, second], 50)
+@pytest.mark.parametrize(
+    ("ranking", "kept", "words"),
+    [
+        (
+            rows(),
+            "a",
+            "“a” is the only model that was fitted: there is nothing to compare it with.",
+        ),
+        (
+            rows(("b", 50.0, 5.0)),
+            "a",
+            "“a” is the one to use: it does clearly better than “b”.",
+        ),
+        (
+            rows(("b", 50.0, 5.0), ("c", math.inf, math.nan)),
+            "a",
+            "“a” is the one to use: it does clearly better than the 2 others.",
+        ),
+        (
+            rows(("b", 8.0, 6.0), ("c", 50.0, 5.0)),
+            "a",
+            "“a” is the one to use: “b” does about as well, so that the choice hardly matters.",
+        ),
+        (  # much for 100 rows, but not sure
+            rows(("b", 50.0, 40.0), ("c", 90.0, 8.0)),
+            "a",
+            "“a” is the one to use: it does best, but “b” may do as well.",
+        ),
+        (
+            rows(("b", 50.0, 40.0), ("c", 90.0, math.nan)),
+            "a",
+            "“a” is the one to use: it does best, but 2 others may do as well.",
+        ),
+        (  # a difference so small that it hardly matters, however consistent
+            rows(("b", 3.0, 0.5), (AVERAGE, 0.1, 0.1), ("c", 2.0, math.nan), ("d", 9.0, 2.0)),
+            "a",
+            "“a” is the one to use: 2 others do about as well, so that the choice hardly matters.",
+        ),
+        (
+            rows(("a", 1.0, 2.0), ("b", 2.0, 2.0), best=AVERAGE),
+            AVERAGE,
+            "The average of the models is the one to use: 2 others do about as well, so that the choice hardly matters.",
+        ),
+        (
+            rows(("a", 40.0, 8.0), ("b", 50.0, 8.0), best=AVERAGE),
+            AVERAGE,
+            "The average of the models is the one to use: it does clearly better than the 2 others.",
+        ),
+        (  # the best by density errs more than no column at all
+            rows(("b", 50.0, 5.0)),
+            "b",
+            "“b” is the one to use: “a” does about as well, so that the choice hardly matters.",
+        ),
+        (
+            [*rows(("b", 50.0, 5.0)), Row("c", failure="no luck")],
+            "a",
+            "“a” is the one to use: it does clearly better than “b”.",
+        ),
+    ],
+)
+def test_choices(ranking: list[Row], kept: str, words: str) -> None:
+    assert choice_in_words(ranking, kept, NAMES, 100) == words
 
 
-def test_the_columns_must_help() -> None:
-    best, second = rows(4.0, 1.0)
-    flat = replace(second, name="constant", elpd_difference=-8.0, elpd_difference_se=5.0)
-    said = verdict([best, second, flat], 100, baseline="constant")
-    assert said.startswith("The columns tell next to nothing that these rows show: “a” predicts")
-    assert "by 8.0 ± 5.0 nats over “constant”, which ignores them." in said
-    clear = replace(flat, elpd_difference_se=3.0)
-    assert "ignores" not in verdict([best, second, clear], 100, baseline="constant")
-    said = verdict([best, second], 100, baseline="a")
-    assert said == "“a” predicts unseen rows best: no model finds help in the columns."
+@pytest.mark.parametrize(
+    ("ranking", "baseline", "help_"),
+    [
+        (rows(("b", 50.0, 5.0)), "b", True),
+        (rows(("b", 8.0, 5.0)), "b", False),
+        (rows(("b", 2.0, 0.5)), "b", True),
+        (rows(("b", 50.0, 5.0)), "a", False),
+        (rows(("b", 1.0, 5.0)), "", True),  # what ignores all columns was not tried
+    ],
+)
+def test_columns_must_do_clearly_better_than_none(
+    ranking: list[Row], baseline: str, help_: bool
+) -> None:
+    assert columns_help(ranking, baseline) is help_
 
 
-def test_few_rows_do_not_tell_how_many_are_needed() -> None:
-    said = verdict(rows(4.0, 6.0), 9)
-    assert said.endswith("the data do not decide between them.")
+def test_promises_are_kept_up_to_two_standard_errors() -> None:
+    """Of 100 rows 90 ± 3 lie in intervals of 90 %: 85 and 95 are as promised, 83 and 97 are not."""
+    held = {count: np.where(np.arange(100) < count, 0.5, 0.99) for count in (83, 85, 95, 97)}
+    assert {count: ranges_hold(level) for count, level in held.items()} == {
+        83: -1,
+        85: 0,
+        95: 0,
+        97: 1,
+    }
+    p = np.tile([0.2, 0.8], (100, 1))  # 80 ± 4 of the second class
+    told = {n: chances_hold(p, (np.arange(100) < n).astype(int)) for n in (71, 73, 87, 89)}
+    assert told == {71: -1, 73: 0, 87: 0, 89: 1}
 
 
-def test_reservations() -> None:
-    said = verdict(rows(10.0, 2.0), 100, untried=2, revealing=["code"])
-    assert said.endswith(
-        "2 models were not tried and may do better. "
-        "But 'code' alone tells the target: is that known beforehand?"
-    )
+# -- whole tables --------------------------------------------------------------------------------
+
+
+def table(n: int = 90) -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    x, z, noise = rng.normal(size=(3, n))
+    return {
+        "x": x,
+        "z": z,
+        "amount": 20.0 + 5.0 * x + noise,
+        "count": rng.poisson(np.exp(1.5 + 0.6 * x)),
+        "two": np.where(x + 0.4 * noise > 0.0, "up", "down"),
+        "four": np.array(list("abcd"))[np.digitize(x + 0.3 * noise, [-0.7, 0.0, 0.7])],
+        "luck": rng.normal(size=n),
+        "day": pd.date_range("2020-01-01", periods=n).astype(str),
+    }
+
+
+#: Columns of the table, target, options, and the verdict without its numbers.
+CASES: dict[str, tuple[str, str, dict[str, Any], str]] = {
+    "numbers": (
+        "x z",
+        "amount",
+        {"models": ["constant", "linear"]},
+        "“amount” is predicted to within # on average, and to within # in nine of ten unseen rows; always saying the "
+        "same number would be off by #. It depends most on x. {kept} is the one to use: {others}. The ranges that it "
+        "gives for new rows can be relied upon.",
+    ),
+    "counts": (
+        "x z",
+        "count",
+        {"models": ["constant", "Poisson"]},
+        "“count” is predicted to within # on average, and to within # in nine of ten unseen rows; always saying the "
+        "same number would be off by #. It depends most on x. {kept} is the one to use: {others}. The ranges that it "
+        "gives for new rows can be relied upon.",
+    ),
+    "two classes": (
+        "x z",
+        "two",
+        {"models": ["class frequencies", "logistic"]},
+        "“two” is told right in # of unseen rows, where always saying “{often}” is right in #. Of the rows of “down” #, "
+        "of “up” # are found. It depends most on x. {kept} is the one to use: {others}. The probabilities that it gives "
+        "{chances}.",
+    ),
+    "several classes": (
+        "x z",
+        "four",
+        {"models": ["class frequencies", "logistic"]},
+        "“four” is told right in # of unseen rows, where always saying “{often}” is right in #. Found least often is "
+        "“{least}”, in # of its rows. It depends most on x. {kept} is the one to use: {others}. The probabilities that "
+        "it gives {chances}.",
+    ),
+    "nothing predictable": (
+        "x z",
+        "luck",
+        {"models": ["constant", "linear"]},
+        "These columns do not help to predict “luck”, as far as the rows show: always saying the same number is off by "
+        "# on average, and no model does clearly better. {kept} is the one to use: {others}. The ranges that it gives "
+        "for new rows can be relied upon. Look for other columns, or collect more rows.",
+    ),
+    "one candidate": (
+        "x z",
+        "amount",
+        {"models": ["linear"]},
+        "“amount” is predicted to within # on average, and to within # in nine of ten unseen rows; always saying the "
+        "same number would be off by #. It depends most on x. “straight lines” is the only model that was fitted: there "
+        "is nothing to compare it with. The ranges that it gives for new rows can be relied upon.",
+    ),
+    "a series": (
+        "x day",
+        "amount",
+        {"models": ["constant", "linear"]},
+        "“amount” is predicted to within # on average, and to within # in nine of ten unseen rows; always saying the "
+        "same number would be off by #. It depends most on x. {kept} is the one to use: {others}. The ranges that it "
+        "gives for new rows can be relied upon. What comes after the last date is another question: ask posteriori "
+        "forecast.",
+    ),
+    "one column": (
+        "",
+        "amount",
+        {"task": "density", "models": ["normal", "Student t"]},
+        "Nine of ten values of “amount” lie between # and #, half of them below #. {kept} is the one to use: {others}. "
+        "The ranges that it gives for new rows can be relied upon.",
+    ),
+}
+
+
+def without_numbers(text: str) -> str:
+    return re.sub(r"−?\d[\d,.]*\d%?|\d%?", "#", text)
+
+
+def choice(found: Analysis) -> dict[str, str]:
+    """Return what is said of the choice, and what classes are named, by counting."""
+    names = {name: found.words(name) for name in found.outcomes}
+    which = choice_in_words(found.ranking.rows, found.kept, names, len(found.problem.y))
+    kept, _, others = which.removesuffix(".").partition(" is the one to use: ")
+    told = {"kept": kept, "others": others}
+    if found.problem.classes is not None:
+        came, p = found.problem.y, found.outcomes[found.kept].unseen.prediction
+        said = found.problem.classes[p.argmax(axis=1)]
+        recall = {label: np.mean(said[came == label] == label) for label in found.problem.classes}
+        told["least"] = min(recall, key=recall.__getitem__)
+        sure, right = p.max(axis=1), np.sum(said == came)
+        apart = (right - sure.sum()) / np.sqrt(np.sum(sure * (1.0 - sure)))
+        told["chances"] = "are too cautious" if apart > 2.0 else "can be relied upon"
+        told["often"] = pd.Series(came).value_counts().index[0]
+    return told
+
+
+def analysis_of(case: str, n: int = 90, **options: Any) -> Analysis:
+    columns, target, given, _ = CASES[case]
+    frame = pd.DataFrame(table(n))[[*columns.split(), target]]
+    return compare(frame, target, jobs=1, **{**given, **options})
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_verdicts_of_whole_tables(case: str) -> None:
+    found = analysis_of(case)
+    expected = CASES[case][-1].format(**choice(found))
+    assert without_numbers(found.verdict) == without_numbers(expected)
+    assert not FOR_STATISTICIANS.search(found.verdict)
+
+
+def test_reasons_hold_what_the_verdict_leaves_out() -> None:
+    found = analysis_of("numbers")
+    assert FOR_STATISTICIANS.search(" ".join(found.reasons))
+    for reason in found.reasons:
+        assert reason in found.html().replace("&#x27;", "'")
+
+
+def test_few_rows_are_said() -> None:
+    told = analysis_of("numbers", n=20).verdict
+    assert told.endswith("With 20 rows all of this is rough: collect more.")
+    assert "rough" not in analysis_of("numbers", n=30).verdict
+
+
+@pytest.mark.parametrize("why", [INTERRUPTED, OUT_OF_TIME])
+def test_models_that_were_not_tried_are_counted(why: str) -> None:
+    found = analysis_of("numbers")
+    lost = {n: o if n == "linear" else o._replace(failure=why) for n, o in found.outcomes.items()}
+    told = replace(found, outcomes=lost).verdict
+    assert told.endswith(f"{len(lost) - 1} models were not tried and may do better.")
+
+
+def test_nothing_was_fitted() -> None:
+    found = analysis_of("numbers")
+    none = Comparison([Row(row.name, failure="no luck") for row in found.ranking.rows])
+    failed = replace(found, ranking=none)
+    assert failed.verdict == "No model could be fitted; the notes say why."
+    assert list(failed.reasons) == []
+    assert failed.picture is None
+
+
+def test_columns_that_give_the_target_away() -> None:
+    found = analysis_of("numbers")
+    one, both = (replace(found, revealing=names).verdict for names in (("x",), ("x", "z")))
+    ask = "the target: is that known beforehand? If not, leave it out."
+    assert one.endswith(f"But 'x' alone tells {ask}")
+    assert both.endswith(f"But 'x' and 'z' alone each tell {ask}")

@@ -14,7 +14,7 @@ import numpy as np
 from posteriori.analysis.saved.density_model import log_density_of
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import date_words
-from posteriori.drawing.charts.chart import Axis, Chart
+from posteriori.drawing.charts.chart import SMALL, Axis, Chart
 from posteriori.drawing.charts.level_sets import level_set
 from posteriori.drawing.charts.marks import Curve, Dots, histogram
 from posteriori.drawing.charts.ticks import round_ticks
@@ -53,7 +53,12 @@ class PairDensity(NamedTuple):
 
 
 def draw_pair(
-    model: Any, x: Array, places: tuple[int, int], columns: Sequence[Column], odd: Sequence[int]
+    model: Any,
+    x: Array,
+    places: tuple[int, int],
+    columns: Sequence[Column],
+    odd: Sequence[int],
+    size: tuple[float, float] = SMALL,
 ) -> str:
     """Draw rows, odd ones as rings, and regions of highest density of two columns."""
     i, j = places
@@ -76,10 +81,13 @@ def draw_pair(
         ],
         across,
         up,
+        size,
     ).svg()
 
 
-def draw_column(model: Any, x: Array, place: int, columns: Sequence[Column]) -> str:
+def draw_column(
+    model: Any, x: Array, place: int, columns: Sequence[Column], size: tuple[float, float] = SMALL
+) -> str:
     """Draw the entries of a column with their density."""
     seen, column = x[~np.isnan(x[:, place]), place], columns[place]
     grid = np.linspace(*_reach(seen, ()), _FINE_GRID)
@@ -87,7 +95,7 @@ def draw_column(model: Any, x: Array, place: int, columns: Sequence[Column]) -> 
 
     bars = histogram(seen, (grid[0], grid[-1]), 40, "muted", 0.5, density=True)
     axes = _axis_of(column), Axis("density", low=0.0, grid=True)
-    return Chart(f"{column.name} with its density", [bars, Curve(grid, density)], *axes).svg()
+    return Chart(f"{column.name} with its density", [bars, Curve(grid, density)], *axes, size).svg()
 
 
 def _axis_of(column: Column) -> Axis:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,16 +14,20 @@ from posteriori.analysis.densities.density_figures import SHARES, draw_column, d
 from posteriori.analysis.densities.joint_problem import joint_candidates
 from posteriori.analysis.densities.odd_rows import OddEntry
 from posteriori.analysis.fitting.preparation import OTHER
-from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
-from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
-from posteriori.analysis.table.association import association_matrix
+from posteriori.analysis.report.figures import PICTURE
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted, entry_words, fixed_number, short_number
-from posteriori.analysis.targets.verdict_words import verdict
+from posteriori.analysis.targets.reasons import differences_of
+from posteriori.analysis.targets.verdict_words import (
+    NO_MODEL,
+    choice_of,
+    untried_in_words,
+)
 from posteriori.analysis.tasks.sections import (
     AT_A_GLANCE,
     Beside,
     CodeAgain,
+    ColumnList,
     Figure,
     Figures,
     Finding,
@@ -32,7 +35,6 @@ from posteriori.analysis.tasks.sections import (
     Items,
     Part,
     Words,
-    at_a_glance,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +44,9 @@ __all__ = [
     "density_code",
     "density_findings",
     "density_heading",
+    "density_reasons",
     "density_verdict",
+    "draw_density_picture",
     "gaps_in_words",
     "odd_entry_words",
 ]
@@ -61,8 +65,8 @@ _AGAIN = CodeAgain(
     ),
 )
 
-#: Columns of numbers among which pairs are looked for, and pairs that are drawn.
-_MOST_COLUMNS, _MOST_PAIRS = 30, 6
+#: Pairs that are drawn beside the first.
+_MOST_PAIRS = 6
 
 #: Rows with gaps that are told.
 _MOST_FILLED = 15
@@ -76,8 +80,8 @@ def density_findings(found: TableDensity) -> Iterator[Finding]:
         yield Finding("Odd rows", partial(_odd, found))
         yield Finding("Gaps filled in", partial(_fill_ins, found))
     columns = [(column, found.frame.get(column.name)) for column in found.columns]
-    glance = partial(at_a_glance, found.notes, columns, len(found.frame))
-    yield Finding(AT_A_GLANCE, glance)
+    glance: list[Part] = [Items(found.notes), ColumnList(columns, len(found.frame))]
+    yield Finding(AT_A_GLANCE, lambda: glance)
 
 
 def density_heading(found: TableDensity, data: str) -> tuple[str, str]:
@@ -102,37 +106,52 @@ def _priors(found: TableDensity) -> list[Part]:
     return [Words(said), Items(priors)]
 
 
+def draw_density_picture(found: TableDensity) -> Figure | None:
+    """Draw the two columns of numbers that go together most closely with their density, or the only one."""
+    if found.ranking.rows[0].failure or not _numbers(found):
+        return None
+    model, pairs = found.outcomes[found.best_single].model[-1], _number_pairs(found)
+    x, odd, name = (
+        found.problem.X,
+        [one.row for one in found.odd_rows],
+        found.words(found.best_single),
+    )
+    if not pairs:
+        svg = draw_column(model, x, _numbers(found)[0], found.used, PICTURE)
+        return Figure(svg, f"The line is that of “{name}”.")
+    svg = draw_pair(model, x, pairs[0], found.used, odd, PICTURE)
+    rings = " Rings are odd rows." if odd else ""
+    return Figure(svg, f"{_lines(name)}{rings}")
+
+
+def _lines(name: str) -> str:
+    shares = ", ".join(f"{share:.0%}" for share in sorted(SHARES))
+    return f"Lines are those of “{name}”: they enclose {shares} of the probability."
+
+
 def _pairs(found: TableDensity) -> list[Part]:
-    """Draw the pairs of columns of numbers that go together most closely."""
-    model = found.outcomes[found.best_single].model[-1]
+    """Draw more pairs of columns of numbers, those first that go together most closely."""
+    model, pairs = found.outcomes[found.best_single].model[-1], _number_pairs(found)
     x, odd = found.problem.X, [one.row for one in found.odd_rows]
-    chosen = _strongest_pairs(found)
-    numbers = [k for k, c in enumerate(found.used) if c.kind in ("number", "date")]
-    if chosen:
-        drawn = [draw_pair(model, x, columns, found.used, odd) for columns in chosen]
-    else:
-        drawn = [draw_column(model, x, column, found.used) for column in numbers]
+    drawn = [draw_pair(model, x, pair, found.used, odd) for pair in pairs[1 : _MOST_PAIRS + 1]]
     if not drawn:
         return []
-    shares = ", ".join(f"{share:.0%}" for share in sorted(SHARES))
-    said = f"Lines are those of “{found.words(found.best_single)}”"
-    said += f": they enclose {shares} of the probability." if chosen else "."
-    said += " Rings are odd rows." if odd and chosen else ""
-    count = len(numbers) * (len(numbers) - 1) // 2
-    if len(chosen) < count:
-        said += " Of all pairs those are drawn that go together most closely."
-    return [Words(said), Figures([Figure(svg) for svg in drawn])]
+    order = " Pairs come first that go together most closely."
+    return [
+        Words(_lines(found.words(found.best_single)) + order),
+        Figures([Figure(svg) for svg in drawn]),
+    ]
 
 
-def _strongest_pairs(found: TableDensity) -> list[tuple[int, int]]:
-    """Return the pairs of columns of numbers that go together most closely, in the order of the table."""
-    places = [k for k, c in enumerate(found.used) if c.kind in ("number", "date")][:_MOST_COLUMNS]
-    pairs = list(combinations(range(len(places)), 2))
-    if len(pairs) > _MOST_PAIRS:
-        series = {found.used[k].name: found.frame[found.used[k].name] for k in places}
-        strength = association_matrix(series)
-        pairs = sorted(sorted(pairs, key=lambda p: -np.nan_to_num(strength[p]))[:_MOST_PAIRS])
-    return [(places[i], places[j]) for i, j in pairs]
+def _numbers(found: TableDensity) -> list[int]:
+    """Return the places of columns of numbers."""
+    return [k for k, column in enumerate(found.used) if column.kind in ("number", "date")]
+
+
+def _number_pairs(found: TableDensity) -> list[tuple[int, int]]:
+    """Return pairs of columns of numbers, those first that go together most closely."""
+    numbers = _numbers(found)
+    return [pair for pair in found.pairs if set(pair) <= set(numbers)]
 
 
 def _odd(found: TableDensity) -> list[Part]:
@@ -234,39 +253,48 @@ _YEAR = 365.25
 
 
 def density_verdict(found: TableDensity) -> str:
-    """Say which model describes the table best, by how much, which rows are odd, which gaps were filled."""
-    best, rows = found.ranking.rows[0], len(found.problem.X)
-    if best.failure:
-        return verdict(found.single_rows, rows)
-    row = found.ranking[found.best_single]
-    ahead = (-row.elpd_difference, row.elpd_difference_se) if best.name == AVERAGE else None
-    outcomes = found.outcomes.values()
-    which = verdict(
-        found.single_rows,
-        rows,
-        untried=sum(o.failure in (INTERRUPTED, OUT_OF_TIME) for o in outcomes),
-        names={name: o.candidate.words for name, o in found.outcomes.items()},
-        average=ahead,
-    )
-    parts = (_dependence(found), which, _odd_rows(found), gaps_in_words(found))
-    return " ".join(part for part in parts if part)
+    """Say whether columns go together, which model describes them, which rows are odd, which gaps were filled."""
+    if found.ranking.rows[0].failure:
+        return NO_MODEL
+    told = [_together(found), choice_of(found), untried_in_words(found)]
+    told += [_odd_rows(found), gaps_in_words(found)]
+    return " ".join(text for text in told if text)
 
 
-def _dependence(found: TableDensity) -> str:
-    """Say what is gained over columns that know nothing of one another, a row."""
+def density_reasons(found: TableDensity) -> list[str]:
+    """Return what the verdict rests on: what is gained over columns apart, and differences of models."""
+    if found.ranking.rows[0].failure:
+        return []
+    gained = _gain(found)
+    if gained is None:
+        return differences_of(found)
+    gain, error = gained
+    said = f"“{found.words(found.best_single)}” is ahead of “{_APART}” by {gain:.2f} ± {error:.2f} nats for each unseen row."
+    return [said, *differences_of(found)]
+
+
+def _gain(found: TableDensity) -> tuple[float, float] | None:
+    """Return what is gained over columns that know nothing of one another, a row, and its error."""
     flat = next((row for row in found.single_rows if row.name == _APART), None)
     alone = len(found.used) < 2 or len(found.single_rows) < 2
     if flat is None or flat.failure or alone:
+        return None
+    rows = len(found.problem.X)
+    return -flat.elpd_difference / rows, flat.elpd_difference_se / rows
+
+
+def _together(found: TableDensity) -> str:
+    """Say whether columns tell of one another, and how much."""
+    gained = _gain(found)
+    if gained is None:
         return ""
-    rows, name = len(found.problem.X), found.words(found.best_single)
-    gain, error = -flat.elpd_difference / rows, flat.elpd_difference_se / rows
-    if flat.name == found.best_single:
-        return "No model finds that the columns tell of one another."
-    if not gain >= 2.0 * error:
-        return "The columns tell next to nothing of one another that these rows show."
+    gain, error = gained
+    if not (gain > 0.0 and gain >= 2.0 * error):
+        return "The columns tell next to nothing of one another, as far as the rows show."
+    first, second = (found.used[place].name for place in found.pairs[0])
     return (
-        f"An unseen row is {_times(gain)} as probable under “{name}” as under “{_APART}” "
-        f"({gain:.2f} ± {error:.2f} nats a row)."
+        f"The columns go together, “{first}” and “{second}” most closely: an unseen row is typically {_times(gain)} as "
+        "likely for a model that knows how they do as for one that takes each column alone."
     )
 
 
@@ -275,12 +303,10 @@ def _times(gain: float) -> str:
 
     Examples
     --------
-    >>> _times(0.7), _times(12.0), _times(math.inf)
-    ('2 times', 'e^12 times', 'infinitely many times')
+    >>> _times(0.7), _times(12.0)
+    ('2 times', 'more than 1,000 times')
     """
-    if not math.isfinite(gain):
-        return "infinitely many times"
-    return f"{short_number(math.exp(gain), 2)} times" if gain < 7.0 else f"e^{gain:.0f} times"
+    return f"{short_number(math.exp(gain), 2)} times" if gain < 7.0 else "more than 1,000 times"
 
 
 def _odd_rows(found: TableDensity) -> str:
@@ -293,8 +319,8 @@ def _odd_rows(found: TableDensity) -> str:
         why = [f" ({name} {value}, expected {expected})" for name, value, expected in words]
         told.append(f"row {places[one.row] + 1}" + "".join(why))
     rest = f" and {len(odd) - _TOLD_ROWS} more" if len(odd) > _TOLD_ROWS else ""
-    be = "is" if len(odd) == 1 else "are"
-    return f"{counted(len(odd), 'row')} {be} odd: {', '.join(told)}{rest}."
+    be, look = ("is", "it is an error") if len(odd) == 1 else ("are", "they are errors")
+    return f"{counted(len(odd), 'row')} {be} odd: {', '.join(told)}{rest}. Look whether {look}."
 
 
 def odd_entry_words(found: TableDensity, entry: OddEntry) -> tuple[str, str, str]:

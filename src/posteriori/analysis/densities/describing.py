@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from posteriori.analysis.densities.density_page import (
     density_code,
     density_findings,
     density_heading,
+    density_reasons,
     density_verdict,
+    draw_density_picture,
 )
 from posteriori.analysis.densities.joint_problem import (
     DensityAverage,
@@ -27,12 +30,16 @@ from posteriori.analysis.fitting.running import Outcome, Reached
 from posteriori.analysis.ranking.ranked_outcomes import rank_outcomes, told_end
 from posteriori.analysis.ranking.ranked_result import RankedResult
 from posteriori.analysis.saved.density_model import DensityModel
+from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.columns import Column
 from posteriori.numerics.types import Array, IntArray
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
 
 __all__ = ["TableDensity", "conclude_density"]
+
+#: Columns among which pairs are looked for.
+_MOST_COLUMNS = 30
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -78,9 +85,19 @@ class TableDensity(RankedResult):
         return tuple(column for column in self.columns if column.used)
 
     verdict = property(density_verdict)
+    reasons = property(density_reasons)
+    picture = property(draw_density_picture)
     heading = density_heading
     findings = density_findings
     code = density_code
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Places of pairs of columns, those first that go together most closely."""
+        shown = self.used[:_MOST_COLUMNS]
+        matrix = association_matrix({column.name: self.frame[column.name] for column in shown})
+        strength = np.nan_to_num(matrix)
+        return sorted(combinations(range(len(shown)), 2), key=lambda pair: -strength[pair])
 
     @property
     def log_density(self) -> Array:

@@ -131,12 +131,13 @@ class RankedResult(TaskResult):
     @property
     def kept(self) -> str:
         """The model to act on: the one at the top."""
-        return str(self.ranking.rows[0].name)
+        return str(self.ranking.best)
 
     @property
     def best_single(self) -> str:
         """The name of the best model that is no average."""
-        return next((row.name for row in self.single_rows), self.ranking.rows[0].name)
+        single = (row.name for row in self.single_rows if not row.failure)
+        return next(single, "") or self.ranking.best
 
     @cached_property
     def single_rows(self) -> list[Row]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.report.figures import cell_chart
+from posteriori.analysis.report.figures import PICTURE, cell_chart
 from posteriori.drawing.charts.chart import SMALL, Axis, Chart
 from posteriori.drawing.charts.marks import Curve, Dots, Segments
 from posteriori.drawing.measures import short_text
@@ -95,6 +95,7 @@ def draw_reliability(bins: Bins, label: str) -> str:
         ],
         Axis(label, *ends),
         Axis("share that came true", *ends, grid=True),
+        PICTURE,
     ).svg()
 
 

@@ -39,6 +39,7 @@ from posteriori.selection.comparison import Row
 
 __all__ = [
     "DASHES",
+    "PICTURE",
     "Scale",
     "choose_scale",
     "draw_added",
@@ -67,28 +68,58 @@ _MOST_POINTS = 800
 #: Bars of a figure, the largest first.
 _MOST_BARS = 20
 
+#: Least width, and height, of the picture beside an answer.
+PICTURE = (BROAD, 290.0)
+
+#: Rows whose intervals are asked for, and parts of them whose ends are averaged.
+_BAND_ROWS, _BAND_PARTS = 120, 12
+
 #: Width and height of the figure of a column in a table.
 _SPARK = (108.0, 30.0)
 
 
 def draw_predictions(found: Analysis) -> str:
-    """Draw targets against predictions of unseen rows."""
-    predicted, actual = _predicted_and_actual(found)
+    """Draw targets against predictions of unseen rows, with the band that holds nine of ten."""
+    unseen, y, rows = found.unseen, found.problem.y, _some_rows(len(found.problem.y))
+    predicted, actual = unseen.prediction[rows], y[rows]
+    outside = np.abs(unseen.level[rows] - 0.5) > 0.45
     ends = [min(predicted.min(), actual.min()), max(predicted.max(), actual.max())]
     return Chart(
         "Targets against predictions of unseen rows",
-        [Curve(ends, ends, "second", 1.5, "6 3"), _cloud(predicted, actual)],
+        [
+            _band_of_nine_in_ten(found),
+            Curve(ends, ends, "second", 1.5, "6 3"),
+            _cloud(predicted[~outside], actual[~outside]),
+            Dots(predicted[outside], actual[outside], "second", 2.2, hollow=True),
+        ],
         Axis("predicted without the row"),
         Axis(short_text(found.target.column.name), grid=True),
+        PICTURE,
     ).svg()
+
+
+def _band_of_nine_in_ten(found: Analysis) -> Band:
+    """Return the ends of intervals of 90 % by what is predicted, means over neighbours."""
+    order = np.argsort(found.unseen.prediction, kind="stable")
+    some = order[np.unique(np.linspace(0, len(order) - 1, _BAND_ROWS).round().astype(int))]
+    predictive = predictive_of(found.outcomes[found.kept].model, found.problem.X.iloc[some])
+    ends = np.asarray(predictive.quantile(np.array([[0.05], [0.95]])))
+    told = np.stack([found.unseen.prediction[some], *ends])
+    parts = [told[:, :1], *np.array_split(told, _BAND_PARTS, axis=1), told[:, -1:]]
+    at, low, high = np.stack([part.mean(axis=1) for part in parts if part.size], axis=1)
+    return Band(at, low, high, "muted", 0.25)
 
 
 def draw_residuals(found: Analysis) -> str:
     """Draw residuals of unseen rows against predictions."""
-    predicted, actual = _predicted_and_actual(found)
+    rows = _some_rows(len(found.problem.y))
+    predicted = found.unseen.prediction[rows]
     return Chart(
         "Residuals of unseen rows against predictions",
-        [level_line(0.0, "second", 1.5, "6 3"), _cloud(predicted, actual - predicted)],
+        [
+            level_line(0.0, "second", 1.5, "6 3"),
+            _cloud(predicted, found.problem.y[rows] - predicted),
+        ],
         Axis("predicted without the row"),
         Axis("residual", grid=True),
     ).svg()
@@ -108,6 +139,7 @@ def draw_density(found: Analysis) -> str:
         [histogram(y, (low, high), 40, "muted", 0.5, density=True), drawn],
         Axis(short_text(found.target.column.name)),
         Axis("density", low=0.0, grid=True),
+        PICTURE,
     ).svg()
 
 
@@ -265,13 +297,6 @@ def level_line(at: float, color: str, width: float, dashes: str = "") -> Segment
 
 def _cloud(x: Array, y: Array) -> Dots:
     return Dots(x, y, radius=1.6, opacity=0.5)
-
-
-def _predicted_and_actual(found: Analysis) -> tuple[Array, Array]:
-    unseen = found.outcomes[found.kept].unseen
-    assert unseen is not None
-    rows = _some_rows(len(found.problem.y))
-    return unseen.prediction[rows], found.problem.y[rows]
 
 
 def _some_rows(count: int) -> Any:

@@ -18,7 +18,7 @@ from posteriori.analysis.report.class_figures import (
     frequent_confusions,
     reliability_bins,
 )
-from posteriori.analysis.report.decision_figures import threshold_figures
+from posteriori.analysis.report.decision_figures import class_picture, threshold_figures
 from posteriori.analysis.report.insights import (
     LIMIT,
     best_tree,
@@ -37,17 +37,19 @@ from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.analysis.targets.class_costs import stakes_again
 from posteriori.analysis.targets.table_problem import suited_candidates
+from posteriori.analysis.targets.verdict_words import chances_hold, ranges_hold
 from posteriori.analysis.tasks.sections import (
     AT_A_GLANCE,
     Beside,
     CodeAgain,
+    ColumnList,
     Figure,
     Figures,
     Finding,
     Grid,
+    Items,
     Part,
     Words,
-    at_a_glance,
 )
 from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
@@ -56,18 +58,17 @@ if TYPE_CHECKING:
     from posteriori.analysis.targets.conclusions import Analysis
 
 __all__ = [
-    "classes_in_words",
+    "chances_in_words",
     "code_of",
     "comparison_findings",
     "comparison_heading",
+    "draw_picture",
     "intervals_in_words",
 ]
 
 
 #: Columns beside the target in the figure of associations, the strongest.
 _MOST_ASSOCIATED = 11
-#: Standard errors up to which a share is as was promised.
-_FAR = 2.0
 #: Columns whose entries are told of surprising rows.
 _MOST_TOLD = 4
 
@@ -109,16 +110,10 @@ def _predictions(found: Analysis) -> list[Part]:
 
 
 def _predicted_numbers(found: Analysis) -> list[Part]:
-    unseen = found.outcomes[found.kept].unseen
-    assert unseen is not None
-    drawn = (
-        [figures.draw_density(found)]
-        if found.target.task == "density"
-        else [figures.draw_predictions(found), figures.draw_residuals(found)]
-    )
-    drawn.append(figures.draw_levels(unseen.level))
+    drawn = [] if found.target.task == "density" else [figures.draw_residuals(found)]
+    drawn.append(figures.draw_levels(found.unseen.level))
     return [
-        Words(intervals_in_words(unseen.level)),
+        Words(intervals_in_words(found.unseen.level)),
         Figures([Figure(svg) for svg in drawn]),
         Words(
             "If the predictive distributions are right, what came is equally likely at every level "
@@ -128,77 +123,80 @@ def _predicted_numbers(found: Analysis) -> list[Part]:
 
 
 def _predicted_classes(found: Analysis) -> list[Part]:
-    unseen, classes = found.outcomes[found.kept].unseen, found.problem.classes
-    assert unseen is not None
-    codes = np.searchsorted(classes, found.problem.y)
-    shown = [*threshold_figures(found), Figure(_reliability(unseen.prediction, codes, classes))]
-    said = Words(classes_in_words(unseen.prediction, codes))
-    told = Words(
-        "If the probabilities are right, the points lie on the line: of the rows with stated "
-        "probability 0.8, four in five are of that class. Bars are two standard errors; small points "
-        "stand for few rows."
-    )
+    classes, codes, p = found.problem.classes, found.codes, found.unseen.prediction
+    said = Words(chances_in_words(p, codes))
     decided = found.decided.get(found.kept)
-    chosen = unseen.prediction.argmax(axis=1) if decided is None else decided.said
+    chosen = p.argmax(axis=1) if decided is None else decided.said
+    shown = [] if decided is None else [*threshold_figures(found), _reliability_figure(found)]
     counts = confusion_counts(codes, chosen, len(classes))
     if len(classes) <= MOST_CLASSES:
         rows = "Rows by true and predicted class; the colour is the share of the true class."
-        shown.append(Figure(draw_confusion(counts, classes), rows))
-        return [said, Figures(shown), told]
+        return [said, Figures([*shown, Figure(draw_confusion(counts, classes), rows)])]
     mistakes = frequent_confusions(counts, classes)
     if not mistakes:
-        return [said, Figures(shown), told, Words("No row was taken for another class.")]
+        return [said, Figures(shown), Words("No row was taken for another class.")]
     header = ("true", "predicted", "rows", "of the true class")
     frequent = Words("The most frequent mistakes:")
-    return [said, Figures(shown), told, frequent, Grid(header, mistakes)]
+    return [said, Figures(shown), frequent, Grid(header, mistakes)]
+
+
+def draw_picture(found: Analysis) -> Figure | None:
+    """Draw what came against what was predicted: numbers with their band, or shares against probabilities."""
+    if found.ranking.rows[0].failure:
+        return None
+    if found.target.task == "density":
+        return Figure(figures.draw_density(found), "All values, and how probable another one is.")
+    if found.problem.classes is None:
+        return Figure(figures.draw_predictions(found), _PREDICTED)
+    return class_picture(found) if found.decided else _reliability_figure(found)
+
+
+def _reliability_figure(found: Analysis) -> Figure:
+    svg = _reliability(found.unseen.prediction, found.codes, found.problem.classes)
+    return Figure(svg, _STATED)
+
+
+_PREDICTED = (
+    "Each point is a row that the model had not seen: what it predicted, and what came. Of ten rows nine should lie in "
+    "the band; rings are rows outside of the range that the model gave for them."
+)
+_STATED = (
+    "If the probabilities are right, the points lie on the line: of the rows with stated probability 0.8, four in five "
+    "are of that class. Bars are two standard errors; small points stand for few rows."
+)
 
 
 def intervals_in_words(level: Array) -> str:
-    """Say whether intervals of 90 % hold what came.
-
-    Parameters
-    ----------
-    level : (N,)
-        Of what came in its predictive distribution.
-    """
+    """Say whether intervals of 90 % hold what came, of these levels (N,) in its predictive distributions."""
     held, count = int(np.sum(np.abs(level - 0.5) <= 0.45)), len(level)
-    apart = (held / count - 0.9) / np.sqrt(0.09 / count)
-    judged = "as they promise: they can be taken at their word"
-    if abs(apart) > _FAR:
-        judged = (
-            "more than promised: they are wider than they need to be"
-            if apart > 0
-            else "less than promised: they are too narrow"
-        )
     return (
         f"Intervals of 90% held what came in {held:,} of {counted(count, 'unseen row')} "
-        f"({held / count:.0%}), {judged}."
+        f"({held / count:.0%}), {_INTERVALS[ranges_hold(level)]}."
     )
 
 
-def classes_in_words(p: Array, codes: Array) -> str:
-    """Say whether the most probable classes come as often as their probabilities promise.
+_INTERVALS = {
+    0: "as they promise: they can be taken at their word",
+    1: "more than promised: they are wider than they need to be",
+    -1: "less than promised: they are too narrow",
+}
 
-    Parameters
-    ----------
-    p : (N, K)
-    codes : (N,)
-        Classes that came.
-    """
-    sure, right = p.max(axis=1), int(np.sum(p.argmax(axis=1) == codes))
-    count, expected = len(codes), float(sure.sum())
-    error = float(np.sqrt((sure * (1.0 - sure)).sum()))  # of independent rows
-    judged = "as often as promised: probabilities can be taken at their word"
-    if abs(right - expected) > max(_FAR * error, 1.0):  # one row is no reason
-        judged = (
-            "more often than promised: probabilities are too cautious"
-            if right > expected
-            else "less often than promised: probabilities are too sure of themselves"
-        )
+
+def chances_in_words(p: Array, codes: Array) -> str:
+    """Say whether the most probable of classes (N, K) come (N,) as often as their probabilities promise."""
+    right, count = int(np.sum(p.argmax(axis=1) == codes)), len(codes)
     return (
         f"The most probable class came in {right:,} of {counted(count, 'unseen row')} "
-        f"({right / count:.1%}), where its probabilities promise {expected / count:.1%}; {judged}."
+        f"({right / count:.1%}), where its probabilities promise {p.max(axis=1).mean():.1%}; "
+        f"{_CHANCES[chances_hold(p, codes)]}."
     )
+
+
+_CHANCES = {
+    0: "as often as promised: probabilities can be taken at their word",
+    1: "more often than promised: probabilities are too cautious",
+    -1: "less often than promised: probabilities are too sure of themselves",
+}
 
 
 def _reliability(p: Array, codes: Array, classes: Array) -> str:
@@ -311,10 +309,8 @@ def _typical(found: Analysis) -> list[Part]:
 
 
 def _surprises(found: Analysis) -> list[Part]:
-    unseen = found.outcomes[found.kept].unseen
-    assert unseen is not None
     places, columns = np.flatnonzero(found.target.known), found.strongest
-    header, rows = surprise_table(unseen, found.problem, places, columns[:_MOST_TOLD])
+    header, rows = surprise_table(found.unseen, found.problem, places, columns[:_MOST_TOLD])
     if not rows:
         none = "None: the best model could expect rows like the least probable ones among so many."
         return [Words(none)]
@@ -347,7 +343,7 @@ def _sensitivity(found: Analysis) -> list[Part]:
 def _glance(found: Analysis) -> list[Part]:
     columns = [(found.target.column, found.targets)]
     columns += [(column, found.problem.X.get(column.name)) for column in found.columns]
-    told = at_a_glance(found.notes, columns, len(found.target.known))
+    told: list[Part] = [Items(found.notes), ColumnList(columns, len(found.target.known))]
     related = _most_associated(found)
     if len(related) < 3:
         return told

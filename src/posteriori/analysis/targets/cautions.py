@@ -17,7 +17,7 @@ from posteriori.analysis.targets.table_problem import Problem
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_clock import set_clock
 
-__all__ = ["cautions", "revealing_columns"]
+__all__ = ["cautions", "regular_date", "revealing_columns"]
 
 #: Share of rows that repeat others from which on it is said.
 _MANY_REPEATS = 0.01
@@ -42,7 +42,9 @@ _SAME, _UNLIKE = 0.999, 0.99
 _SOME_ROWS = 10_000
 
 
-def cautions(problem: Problem, target: str, revealing: Mapping[str, str]) -> list[str]:
+def cautions(
+    problem: Problem, target: str, revealing: Mapping[str, str], date: str = ""
+) -> list[str]:
     """Return notes on columns that tell the target, repeated rows, rare classes and dates.
 
     Parameters
@@ -51,6 +53,8 @@ def cautions(problem: Problem, target: str, revealing: Mapping[str, str]) -> lis
     target : str
     revealing : mapping from column to {"values", "gaps"}
         What :func:`revealing_columns` returned.
+    date : str
+        What :func:`regular_date` returned.
     """
     remedy = "if it is known only afterwards, leave it out with --drop (drop=)"
     says = {"values": "{!r} alone tells", "gaps": "whether {!r} is missing tells"}
@@ -63,24 +67,26 @@ def cautions(problem: Problem, target: str, revealing: Mapping[str, str]) -> lis
         notes.append(
             "rows are held out at random: that tests predictions between the dates, not forecasts"
         )
-    return notes + _on_regular_dates(problem, target)
+    if date:
+        notes.append(
+            f"the dates of {date!r} are regular: what comes after them is told by posteriori forecast "
+            f"--time {date} --value {target}"
+        )
+    return notes
 
 
-def _on_regular_dates(problem: Problem, target: str) -> list[str]:
-    """Name the command that forecasts, where dates follow one another in regular steps."""
+def regular_date(problem: Problem) -> str:
+    """Return the column of dates that follow one another in regular steps, each later; empty if there is none."""
     if problem.classes is not None or len(problem.X) < _FEWEST_DATES:
-        return []
+        return ""
     for name, kind in problem.kinds.items():
         years = np.sort(problem.X[name].to_numpy(np.float64)) if kind == "date" else np.zeros(0)
         if not len(years) or np.isnan(years).any() or not (np.diff(years) > 0.0).all():
             continue
         times = dates_of(years, whole_days=are_whole_days(years))
         if set_clock(pd.DatetimeIndex(times).as_unit("ns")).regular:
-            return [
-                f"the dates of {name!r} are regular: what comes after them is told by posteriori forecast "
-                f"--time {name} --value {target}"
-            ]
-    return []
+            return name
+    return ""
 
 
 def _on_repeated_rows(problem: Problem) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -22,24 +22,27 @@ from posteriori.analysis.ranking.ranked_outcomes import (
     told_end,
 )
 from posteriori.analysis.ranking.ranked_result import RankedResult
-from posteriori.analysis.report.decision_figures import class_picture
-from posteriori.analysis.report.page import code_of, comparison_findings, comparison_heading
+from posteriori.analysis.report.page import (
+    code_of,
+    comparison_findings,
+    comparison_heading,
+    draw_picture,
+)
 from posteriori.analysis.report.what_if import Effects, column_importance
 from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.association import strongest_first
 from posteriori.analysis.table.columns import MANY_LEVELS, Column
-from posteriori.analysis.targets.cautions import cautions, revealing_columns
+from posteriori.analysis.targets.cautions import cautions, regular_date, revealing_columns
 from posteriori.analysis.targets.decided_classes import Decided, decide_unseen
-from posteriori.analysis.targets.decided_words import reasons_on_class
+from posteriori.analysis.targets.reasons import reasons_of
 from posteriori.analysis.targets.table_problem import Problem, Target
 from posteriori.analysis.targets.verdict_words import verdict_of
-from posteriori.analysis.tasks.sections import Figure
 from posteriori.estimators.contract import ScalesPrior, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.averaging import ClassifierAverage, ModelAverage
 from posteriori.selection.comparing import PRIOR_SCALES
 from posteriori.selection.comparison import Comparison, Row, with_probabilities
-from posteriori.selection.cross_validation import Metrics, fit_in_parts, metrics_of
+from posteriori.selection.cross_validation import Metrics, Unseen, fit_in_parts, metrics_of
 from posteriori.selection.prequential import prequential_evidence
 
 __all__ = ["Analysis", "conclude"]
@@ -53,6 +56,10 @@ _OF_CLASS = ("cost", "AUC", "average precision", "recall", "precision")
 
 #: Columns that are shuffled at most, to see what they are worth.
 _MOST_SHUFFLED = 30
+
+#: Columns that are named as those that matter most, at most; a column matters if shuffling it costs this share
+#: of what shuffling the most important one does.
+_MOST_NAMED, _MATTERS = 3, 0.1
 
 #: A model is not kept whose error is more than this many times that of the one without columns.
 _WORSE = 1.05
@@ -83,6 +90,8 @@ class Analysis(RankedResult):
     seed : int
     revealing : tuple of str
         Columns that alone tell the target.
+    dated : str
+        The column of dates that follow one another in regular steps; empty if there is none.
     thorough : bool
         Whether all was asked for that takes further fits.
     decided : dict of Decided
@@ -100,6 +109,7 @@ class Analysis(RankedResult):
     notes: tuple[str, ...] = ()
     seed: int = 0
     revealing: tuple[str, ...] = ()
+    dated: str = ""
     thorough: bool = False
     decided: dict[str, Decided] = field(default_factory=dict)
     leading: tuple[str, ...] = ()
@@ -123,6 +133,28 @@ class Analysis(RankedResult):
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return column_importance(outcome.model, self.problem, self.seed, names)
+
+    @property
+    def unseen(self) -> Unseen:
+        """What the model to act on said of rows that it had not seen."""
+        unseen = self.outcomes[self.kept].unseen
+        assert unseen is not None
+        return unseen
+
+    @property
+    def codes(self) -> Any:
+        """The places of the classes that came, (N,)."""
+        return np.searchsorted(self.problem.classes, self.problem.y)
+
+    @property
+    def drivers(self) -> list[str]:
+        """The columns that matter most to the best single model."""
+        importance = self.importance
+        if importance is None:
+            return []
+        least = max(_MATTERS * float(importance.mean[0]), 0.0)
+        lost = zip(importance.names[:_MOST_NAMED], importance.mean, strict=False)
+        return [name for name, mean in lost if mean > least]
 
     @cached_property
     def strongest(self) -> list[str]:
@@ -153,8 +185,8 @@ class Analysis(RankedResult):
         names = [row.name for row in self.ranking.rows if not row.failure]
         if self.average_will_do:
             names = [AVERAGE, *names]
-        best = self.ranking.rows[0].name
-        return next((name for name in names if self.error_ratio(name) <= _WORSE), best)
+        sound = (name for name in names if self.error_ratio(name) <= _WORSE)
+        return next(sound, "") or self.ranking.best
 
     @property
     def average_will_do(self) -> bool:
@@ -210,19 +242,11 @@ class Analysis(RankedResult):
         return list(with_probabilities(rows, evidences).values())
 
     verdict = property(verdict_of)
+    reasons = property(reasons_of)
+    picture = property(draw_picture)
     heading = comparison_heading
     findings = comparison_findings
     code = code_of
-
-    @property
-    def picture(self) -> Figure | None:
-        """Precision against recall of a class that is to be found."""
-        return class_picture(self) if self.decided else None
-
-    @property
-    def reasons(self) -> Sequence[str]:
-        """What the answer rests on."""
-        return reasons_on_class(self) if self.decided else []
 
     @property
     def model(self) -> TableModel:
@@ -287,8 +311,8 @@ def conclude(
     metrics = {name: {**errors, **_told(decided.get(name))} for name, errors in metrics.items()}
     rows = [replace(row, errors=metrics.get(row.name, {})) for row in ranking.rows]
     notes = _notes(goal, columns)
-    revealing = revealing_columns(problem)
-    notes += cautions(problem, goal.column.name, revealing)
+    revealing, dated = revealing_columns(problem), regular_date(problem)
+    notes += cautions(problem, goal.column.name, revealing, dated)
     return Analysis(
         goal,
         columns,
@@ -299,6 +323,7 @@ def conclude(
         (*notes, *reached.notes, *ended),
         seed,
         tuple(revealing),
+        dated,
         thorough,
         decided,
         _OF_CLASS[goal.stakes.costs is None :] if decided else (),

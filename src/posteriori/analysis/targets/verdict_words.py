@@ -1,313 +1,376 @@
-"""The verdict: how well the target can be predicted, by which model, and how sure that is."""
+"""The verdict, which needs no statistics: what can be predicted and how well, by which model, and what to do next."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
-from posteriori.analysis.table.wording import number_with_error, short_number
+from posteriori.analysis.table.wording import counted, short_number
 from posteriori.analysis.targets.decided_words import said_of_class
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
 
 if TYPE_CHECKING:
+    from posteriori.analysis.ranking.ranked_result import RankedResult
     from posteriori.analysis.targets.conclusions import Analysis
 
-__all__ = ["answer", "strength", "verdict", "verdict_of"]
+__all__ = [
+    "FAR",
+    "FEW_ROWS",
+    "NO_MODEL",
+    "SMALL",
+    "choice_in_words",
+    "classes_in_words",
+    "columns_help",
+    "chances_hold",
+    "errors_of",
+    "listed",
+    "numbers_in_words",
+    "ranges_hold",
+    "share_words",
+    "standing",
+    "untried_in_words",
+    "verdict_of",
+]
 
+#: What is said where nothing was fitted.
+NO_MODEL = "No model could be fitted; the notes say why."
 
 #: Differences in nats, of all rows together, that hardly matter however consistent they are.
 #: A. Vehtari et al. call models "very similar" below it.
-_SMALL = 4.0
+SMALL = 4.0
 
-#: Where so many times as many rows would be needed to decide, it does not matter.
-_MANY_TIMES = 100.0
+#: Differences in nats, of a single row, that matter little where they are not sure: one part in ten of its probability.
+_SMALL_OF_A_ROW = 0.1
 
-#: With fewer rows, standard errors are too rough to tell how many more are needed.
-_FEW_ROWS = 30
+#: With fewer rows all is rough.
+FEW_ROWS = 30
 
-#: The evidence prefers a model if it is so many times as probable.
-_PREFERRED = 3.0
+#: Classes whose shares are told; of more, the one that is found least often.
+_MOST_CLASSES = 3
 
-#: Columns that are named as those that matter most, at most.
-_MOST_NAMED = 3
+#: Standard errors up to which a share is as was promised.
+FAR = 2.0
 
-#: A column matters if shuffling it costs this share of what shuffling the most important one does.
-_MATTERS = 0.1
 
-#: Below this R² nothing is explained.
-_NOTHING = 0.005
+# -- for everybody -----------------------------------------------------------------------------
 
 
 def verdict_of(found: Analysis) -> str:
-    """Say how well the target can be predicted, by which model, how sure that is, what to beware of."""
+    """Say how well the target can be predicted, from what, by which model, and what to do next."""
     if found.ranking.rows[0].failure:
-        return verdict(found.single_rows, len(found.problem.y))
-    outcomes = found.outcomes.values()
-    names = {name: o.candidate.words for name, o in found.outcomes.items()}
-    which = verdict(
-        found.single_rows,
-        len(found.problem.y),
-        baseline=found.baseline,
-        untried=sum(o.failure in (INTERRUPTED, OUT_OF_TIME) for o in outcomes),
-        revealing=found.revealing,
-        names=names,
-        average=_ahead(found),
-    )
-    return f"{answer(found)} {which}{_on_errors(found)}"
+        return NO_MODEL
+    answer = _class_to_find if found.decided else _ANSWERS[found.target.task]
+    told = [
+        answer(found),
+        choice_of(found),
+        _promise(found),
+        *_next_steps(found),
+    ]
+    return " ".join(text for text in told if text)
 
 
-def _ahead(found: Analysis) -> tuple[float, float] | None:
-    """Return by how much, with which error, the average is ahead of the best single model."""
-    if found.ranking.rows[0].name != AVERAGE:
-        return None
-    row = found.ranking[found.best_single]
-    return -row.elpd_difference, row.elpd_difference_se
-
-
-# -- what can be predicted ---------------------------------------------------------------------
-
-
-def answer(found: Analysis) -> str:
-    """Say how far the target can be predicted, and from which columns, by the model that is kept."""
-    unseen = found.outcomes[found.kept].unseen
-    assert unseen is not None
-    name, y = found.target.column.name, found.problem.y
-    if found.decided:
-        decided = found.decided[found.kept]
-        return said_of_class(name, found.problem.classes, decided, _matter(found))
-    if found.problem.classes is not None:
-        return f"{_classified(name, unseen.prediction, y, found.problem.classes)}{_matter(found)}."
-    if found.target.task == "density":
-        low, high = (short_number(q, 3) for q in np.quantile(y, [0.05, 0.95]))
-        return f"90% of “{name}” lie between {low} and {high}."
-    reach = short_number(float(np.quantile(np.abs(y - unseen.prediction), 0.9)), 2)
-    explained = _explained(found.metrics[found.kept]["R²"])
-    return f"“{name}” can be predicted to ± {reach} (90%); {explained}{_matter(found)}."
-
-
-def _explained(share: float) -> str:
-    if share < _NOTHING:
-        return "none of its variance is explained"
-    return (
-        f"{100.0 * share:.0f}% of its variance is explained"
-        if share < 0.995
-        else ("nearly all of its variance is explained")
+def _numbers(found: Analysis) -> str:
+    """Say how far predictions are off, beside always saying the same number."""
+    said, drivers = found.unseen.prediction, found.drivers
+    y, loss = found.problem.y, found.problem.loss
+    flat = found.outcomes.get(found.baseline)
+    same = np.median(y) if flat is None or flat.unseen is None else flat.unseen.prediction
+    return numbers_in_words(
+        found.target.column.name,
+        errors_of(y, said, loss),
+        errors_of(y, same, loss),
+        drivers,
+        loss=loss,
+        helped=columns_help(found.single_rows, found.baseline),
     )
 
 
-def _classified(name: str, p: Array, y: Array, classes: Array) -> str:
-    codes = np.searchsorted(classes, y)
-    right = np.mean(p.argmax(axis=1) == codes)
-    often = np.bincount(codes).max() / len(codes)
-    return (
-        f"“{name}” is told right in {100.0 * right:.0f}% of unseen rows, where always saying the most "
-        f"frequent class is right in {100.0 * often:.0f}%"
-    )
+def errors_of(y: Array, said: Array, loss: str) -> Array:
+    """Return by how much predictions (N,) are off; of the loss "log", by how much their logarithms are."""
+    if loss != "log":
+        return np.abs(y - said)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(said > 0.0, np.abs(np.log(y) - np.log(said)), np.inf)
 
 
-def _matter(found: Analysis) -> str:
-    """Name the columns that matter most to the best single model."""
-    importance = found.importance
-    if importance is None:
-        return ""
-    least = max(_MATTERS * float(importance.mean[0]), 0.0)
-    lost = zip(importance.names[:_MOST_NAMED], importance.mean, strict=False)
-    named = [name for name, mean in lost if mean > least]
-    if not named:
-        return ""
-    listed = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
-    return f"; {listed} {'matters' if len(named) == 1 else 'matter'} most"
-
-
-def _on_errors(found: Analysis) -> str:
-    """Say which model has the least error, if that is not the best by density, and which is kept."""
-    if found.problem.classes is not None or found.target.task == "density":
-        return ""
-    errors = {n: next(iter(found.metrics[n].values())) for n in found.metrics if n != AVERAGE}
-    measure = next(iter(found.metrics[found.kept]))
-    least, best = min(errors, key=lambda n: errors[n]), found.best_single
-    text = ""
-    if errors[least] < 0.99 * errors[best]:
-        text = (
-            f" By error it is “{found.words(least)}” ({measure} {short_number(errors[least], 3)} "
-            f"against {short_number(errors[best], 3)})."
-        )
-    if found.kept != found.ranking.rows[0].name:
-        text += f" “{found.words(found.kept)}” is kept: {_why_not_best(found)}."
-    return text
-
-
-def _why_not_best(found: Analysis) -> str:
-    """Say why another model is kept than the best by density."""
-    if found.kept == AVERAGE and found.average_will_do:
-        return f"{len(found.problem.y)} rows hardly tell which single model is best"
-    return f"“{found.words(found.ranking.rows[0].name)}” errs more than no column at all"
-
-
-# -- which model -------------------------------------------------------------------------------
-
-
-def strength(difference: float, error: float) -> str:
-    """Say how far a difference stands above its standard error.
+def numbers_in_words(
+    name: str,
+    errors: Array,
+    simple: Array,
+    drivers: Sequence[str],
+    *,
+    loss: str = "squared",
+    helped: bool = True,
+) -> str:
+    """Say how well numbers are predicted, and what that depends on.
 
     Parameters
     ----------
-    difference : float
-        Advantage in held-out log density, ≥ 0.
-    error : float
-        Its standard error.
+    name : str
+        Of the target.
+    errors, simple : (N,)
+        By how much predictions are off, and the same number would be.
+    drivers : sequence of str
+        Columns that matter most.
+    loss : str
+    helped : bool
+        Whether a model does clearly better than without columns.
     """
-    if not error > 0.0:
-        return "not known" if math.isnan(error) else "clear" if difference > 0 else "none"
-    ratio = difference / error
-    for limit, word in ((1.0, "not decided"), (2.0, "weak"), (4.0, "clear")):
-        if ratio < limit:
-            return word
-    return "very clear"
+    off = (float(errors.mean()), float(np.quantile(errors, 0.9)), float(simple.mean()))
+    typical, far, same = (
+        f"a factor of {short_number(math.exp(e), 3)}" if loss == "log" else short_number(e, 2)
+        for e in off
+    )
+    if not helped:
+        return (
+            f"These columns do not help to predict “{name}”, as far as the rows show: always saying the same number "
+            f"is off by {same} on average, and no model does clearly better."
+        )
+    return (
+        f"“{name}” is predicted to within {typical} on average, and to within {far} in nine of ten unseen rows; always "
+        f"saying the same number would be off by {same}.{_depends(drivers)}"
+    )
 
 
-def verdict(
-    rows: Sequence[Row],
-    n_rows: int,
+def _classes(found: Analysis) -> str:
+    """Say how often classes are told right, beside always saying the most frequent one."""
+    return classes_in_words(
+        found.target.column.name,
+        [str(label) for label in found.problem.classes],
+        found.codes,
+        found.unseen.prediction.argmax(axis=1),
+        found.drivers,
+        helped=columns_help(found.single_rows, found.baseline),
+    )
+
+
+def classes_in_words(
+    name: str,
+    labels: Sequence[str],
+    codes: Array,
+    said: Array,
+    drivers: Sequence[str],
     *,
-    baseline: str = "",
-    untried: int = 0,
-    revealing: Sequence[str] = (),
-    names: Mapping[str, str] | None = None,
-    average: tuple[float, float] | None = None,
+    helped: bool,
 ) -> str:
-    """Return the verdict on ranked models, best first.
+    """Say how well classes are told, which are found, and what that depends on.
+
+    Parameters
+    ----------
+    name : str
+        Of the target.
+    labels : K texts
+    codes, said : (N,)
+        Places of the classes that came, and of those that were held most probable.
+    drivers : sequence of str
+        Columns that matter most.
+    helped : bool
+        Whether a model does clearly better than without columns.
+    """
+    counts = np.bincount(codes, minlength=len(labels))
+    often, most = labels[int(counts.argmax())], share_words(float(counts.max() / len(codes)))
+    if not helped:
+        return (
+            f"These columns do not help to tell “{name}”, as far as the rows show: always saying “{often}” is right in "
+            f"{most}, and no model does clearly better."
+        )
+    shares = np.bincount(codes[codes == said], minlength=len(labels)) / np.maximum(counts, 1)
+    if len(labels) <= _MOST_CLASSES:
+        parts = [
+            f"“{label}” {share_words(p)}" for label, p in zip(labels, shares.tolist(), strict=True)
+        ]
+        told = f"Of the rows of {', of '.join(parts)} are found."
+    else:
+        least = int(shares.argmin())
+        told = f"Found least often is “{labels[least]}”, in {share_words(float(shares[least]))} of its rows."
+    return (
+        f"“{name}” is told right in {share_words(float(np.mean(said == codes)))} of unseen rows, where always saying "
+        f"“{often}” is right in {most}. {told}{_depends(drivers)}"
+    )
+
+
+def _class_to_find(found: Analysis) -> str:
+    """Say how many rows of a class are found, for how many false alarms."""
+    matter = f"; it depends most on {listed(found.drivers)}" if found.drivers else ""
+    decided = found.decided[found.kept]
+    return said_of_class(found.target.column.name, found.problem.classes, decided, matter)
+
+
+def _density(found: Analysis) -> str:
+    """Say where most of the values are."""
+    low, middle, high = (
+        short_number(q, 3) for q in np.quantile(found.problem.y, [0.05, 0.5, 0.95])
+    )
+    return f"Nine of ten values of “{found.target.column.name}” lie between {low} and {high}, half of them below {middle}."
+
+
+#: What is said of each kind of target.
+_ANSWERS = {"regression": _numbers, "classification": _classes, "density": _density}
+
+
+def share_words(share: float) -> str:
+    """Write a share in per cent, with a decimal where it would be all.
+
+    Examples
+    --------
+    >>> share_words(0.437), share_words(0.997), share_words(1.0)
+    ('44%', '99.7%', '100%')
+    """
+    return f"{100.0 * share:.{int(0.995 <= share < 0.9995)}f}%"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names as a person would.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _depends(drivers: Sequence[str]) -> str:
+    return f" It depends most on {listed(drivers)}." if drivers else ""
+
+
+def columns_help(rows: Sequence[Row], baseline: str) -> bool:
+    """Tell whether a model does clearly better than the one that ignores all columns, if there is that one."""
+    sound = [row for row in rows if not row.failure]
+    flat = next((row for row in sound if row.name == baseline), None)
+    return flat is None or (flat is not sound[0] and _is_behind(flat))
+
+
+def choice_of(found: RankedResult) -> str:
+    """Say which model to use, and whether the choice matters."""
+    names = {name: o.candidate.words for name, o in found.outcomes.items()}
+    return choice_in_words(found.ranking.rows, found.kept, names, len(found.problem.X))
+
+
+def choice_in_words(rows: Sequence[Row], kept: str, names: Mapping[str, str], n_rows: int) -> str:
+    """Say which model to use, and whether the choice matters.
 
     Parameters
     ----------
     rows : sequence of Row
+        The ranking, best first.
+    kept : str
+        The model to use.
+    names : mapping
+        What models are called.
     n_rows : int
         Rows of the data.
-    baseline : str
-        The model that ignores all columns.
-    untried : int
-        Models that were not reached.
-    revealing : sequence of str
-        Columns that alone tell the target.
-    names : mapping, optional
-        What models are called; their names by default.
-    average : (float, float), optional
-        By how many nats, with which error, the average of all models is ahead of the best.
     """
-    called = {} if names is None else names
-    rows = [replace(row, name=called.get(row.name, row.name)) for row in rows]
-    baseline = called.get(baseline, baseline)
-    sound = [row for row in rows if not row.failure]
-    if not sound:
-        return "No model could be fitted; the notes say why."
-    if len(sound) == 1:
-        text = f"{_name(sound[0])} is the only model that was fitted: there is nothing to compare it with."
-    else:
-        text = _against_baseline(sound, baseline) or _against_second(sound, n_rows)
-    if average is not None and average[0] >= 0.05:  # less would be printed as 0.0
-        does = "better still" if average[0] > 2.0 * average[1] else "at least as well"
-        text += f" The average of the models does {does}, by {number_with_error(*average)} nats."
-    return text + _reservations(untried, revealing)
+    which = "The average of the models" if kept == AVERAGE else f"“{names[kept]}”"
+    others = [row for row in rows if not row.failure and row.name not in (kept, AVERAGE)]
+    if not others:
+        return f"{which} is the only model that was fitted: there is nothing to compare it with."
+    return f"{which} is the one to use: {standing(others, names, n_rows)}."
 
 
-def _against_baseline(sound: list[Row], baseline: str) -> str:
-    """Say that the columns do not help, where they do not; else nothing."""
-    best, flat = sound[0], next((row for row in sound if row.name == baseline), None)
-    if flat is None:
-        return ""
-    if flat is best:
-        return f"{_name(best)} predicts unseen rows best: no model finds help in the columns."
-    gap, error = -flat.elpd_difference, flat.elpd_difference_se
-    if not (math.isfinite(gap) and math.isfinite(error)) or gap >= 2.0 * error:
-        return ""
-    return (
-        f"The columns tell next to nothing that these rows show: {_name(best)} predicts unseen rows "
-        f"best, by {number_with_error(gap, error)} nats over {_name(flat)}, which ignores them."
+def standing(others: Sequence[Row], names: Mapping[str, str], n_rows: int) -> str:
+    """Say how many other models do about as well as the best, or may do so."""
+    open_ = [row for row in others if not _is_behind(row)]
+    small = max(SMALL, _SMALL_OF_A_ROW * n_rows)
+    near = [row for row in others if -row.elpd_difference < (small if row in open_ else SMALL)]
+    if near:
+        verb = "does" if len(near) == 1 else "do"
+        return f"{_named(near, names)} {verb} about as well, so that the choice hardly matters"
+    if open_:
+        return f"it does best, but {_named(open_, names)} may do as well"
+    than = _named(others, names, "the ")
+    return f"it does clearly better than {than}"
+
+
+def _is_behind(row: Row) -> bool:
+    """Tell whether a model is behind the best by two standard errors or more."""
+    gap, error = -row.elpd_difference, row.elpd_difference_se
+    return gap == math.inf or gap >= FAR * error > -math.inf
+
+
+def _named(rows: Sequence[Row], names: Mapping[str, str], those: str = "") -> str:
+    """Return the name of one model, or the number of several."""
+    return f"“{names[rows[0].name]}”" if len(rows) == 1 else f"{those}{len(rows)} others"
+
+
+def _promise_kept(expected: float, error: float, came: float) -> int:
+    """Tell whether fewer (−1), as many (0) or more (1) came than were promised."""
+    return 0 if abs(came - expected) <= FAR * error else 1 if came > expected else -1
+
+
+def _promise(found: Analysis) -> str:
+    """Say whether what the model says of its own certainty can be relied upon."""
+    if found.problem.classes is None:
+        return _ON_RANGES[ranges_hold(found.unseen.level)]
+    return _ON_CHANCES[chances_hold(found.unseen.prediction, found.codes)]
+
+
+def ranges_hold(level: Array) -> int:
+    """Tell whether intervals of 90 % held fewer (−1), as many (0) or more (1) values than they promise.
+
+    Parameters
+    ----------
+    level : (N,)
+        Of what came in its predictive distribution.
+    """
+    count = len(level)
+    return _promise_kept(
+        0.9 * count, 0.3 * math.sqrt(count), float(np.sum(np.abs(level - 0.5) <= 0.45))
     )
 
 
-def _against_second(sound: list[Row], n_rows: int) -> str:
-    best, second = sound[:2]
-    gap, error = abs(second.elpd_difference), second.elpd_difference_se
-    if gap < 0.05 and not error >= 0.05:  # both would be printed as 0.0
-        text = f"{_name(best)} and {_name(second)} predict unseen rows equally well."
-    elif not math.isfinite(gap):
-        text = f"{_name(best)} predicts unseen rows best: {_name(second)} held some of them impossible."
-    else:
-        text = (
-            f"{_name(best)} predicts unseen rows best, by {number_with_error(gap, error)} nats over "
-            f"{_name(second)}: {_meaning(gap, error, n_rows)}."
+def chances_hold(p: Array, codes: Array) -> int:
+    """Tell whether the most probable classes came less (−1), as (0) or more often (1) than they promise.
+
+    Parameters
+    ----------
+    p : (N, K)
+    codes : (N,)
+        Classes that came.
+    """
+    sure = p.max(axis=1)
+    error = max(float(np.sqrt((sure * (1.0 - sure)).sum())), 1.0 / FAR)  # one row is no reason
+    return _promise_kept(float(sure.sum()), error, float(np.sum(p.argmax(axis=1) == codes)))
+
+
+_ON_RANGES = {
+    0: "The ranges that it gives for new rows can be relied upon.",
+    1: "The ranges that it gives for new rows are wider than they need to be.",
+    -1: "The ranges that it gives for new rows are too narrow: allow for more.",
+}
+_ON_CHANCES = {
+    0: "The probabilities that it gives can be relied upon.",
+    1: "The probabilities that it gives are too cautious.",
+    -1: "The probabilities that it gives are too sure: allow for more mistakes.",
+}
+
+
+def _next_steps(found: Analysis) -> list[str]:
+    """Say what stands against acting on it at once."""
+    rows, steps = len(found.problem.y), [untried_in_words(found)]
+    if found.revealing:
+        which = listed([repr(name) for name in found.revealing[:2]])
+        each = "tells" if len(found.revealing) == 1 else "each tell"
+        steps.append(
+            f"But {which} alone {each} the target: is that known beforehand? If not, leave it out."
         )
-    return text + _what_evidence_adds(best, second, sound)
+    if not columns_help(found.single_rows, found.baseline):
+        steps.append("Look for other columns, or collect more rows.")
+    elif rows < FEW_ROWS:
+        steps.append(f"With {rows} rows all of this is rough: collect more.")
+    if found.dated:
+        steps.append("What comes after the last date is another question: ask posteriori forecast.")
+    return steps
 
 
-def _meaning(gap: float, error: float, n_rows: int) -> str:
-    how = strength(gap, error)
-    if how == "not known":
-        return "how sure that is cannot be told from so few rows"
-    if how == "not decided":
-        return f"the data do not decide between them{_rows_to_decide(gap, error, n_rows)}"
-    if how == "weak":
-        return f"a weak preference{_rows_to_decide(gap, error, n_rows)}"
-    if gap < _SMALL:
-        return "a small difference, which hardly matters for prediction"
-    return f"a {how} difference, which new rows like these would hardly change"
-
-
-def _rows_to_decide(gap: float, error: float, n_rows: int) -> str:
-    """Say how many rows would bring the difference to two standard errors: both grow as N, √N."""
-    if not (gap > 0.0 and error > 0.0):
-        return ""
-    needed = n_rows * (2.0 * error / gap) ** 2
-    if needed > _MANY_TIMES * n_rows:
-        return ", and for prediction it hardly matters which one is used"
-    if n_rows < _FEW_ROWS:
-        return ""
-    return f"; about {_rounded(needed)} rows like these would settle it"
-
-
-def _rounded(count: float) -> str:
-    digits = max(0, math.floor(math.log10(count)) - 1)
-    return f"{round(count, -digits):,.0f}"
-
-
-def _what_evidence_adds(best: Row, second: Row, rows: Sequence[Row]) -> str:
-    """Say what the evidence has to add: agreement, or another opinion."""
-    group = [row for row in rows if row.of == best.of and row.measure == best.measure and row.of]
-    if len(group) < 2:
-        return ""
-    likely = max(group, key=lambda row: row.probability)
-    p = f"{likely.probability:.3f}" if likely.probability < 0.9995 else "more than 0.999"
-    if likely is best and likely.probability >= 0.5:
-        if second in group:
-            return f" The evidence agrees (probability {p} among {len(group)} models)."
-        return f" The evidence cannot compare these two; it prefers {_name(best)} in its group of {len(group)} ({p})."
-    if likely.probability < _PREFERRED * best.probability:
-        return ""
-    return (
-        f" The evidence prefers {_name(likely)} (probability {p} among {len(group)} "
-        "models): it also counts how surprising the data were to the prior."
-    )
-
-
-def _reservations(untried: int, revealing: Sequence[str]) -> str:
-    text = ""
-    if untried:
-        models = "1 model was" if untried == 1 else f"{untried} models were"
-        text += f" {models} not tried and may do better."
-    if revealing:
-        names = " and ".join(repr(name) for name in revealing[:2])
-        each = "tells" if len(revealing) == 1 else "each tell"
-        text += f" But {names} alone {each} the target: is that known beforehand?"
-    return text
-
-
-def _name(row: Row) -> str:
-    return f"“{row.name}”"
+def untried_in_words(found: RankedResult) -> str:
+    """Say how many models were not waited for; nothing if none."""
+    untried = sum(o.failure in (INTERRUPTED, OUT_OF_TIME) for o in found.outcomes.values())
+    verb = "was" if untried == 1 else "were"
+    return f"{counted(untried, 'model')} {verb} not tried and may do better." if untried else ""

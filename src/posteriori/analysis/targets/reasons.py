@@ -1,0 +1,216 @@
+"""What a verdict rests on, for statisticians: differences in nats, evidences, errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
+from posteriori.analysis.table.wording import number_with_error, short_number
+from posteriori.analysis.targets.decided_words import reasons_on_class
+from posteriori.analysis.targets.verdict_words import FAR, FEW_ROWS, SMALL
+from posteriori.selection.comparison import Row
+
+if TYPE_CHECKING:
+    from posteriori.analysis.ranking.ranked_result import RankedResult
+    from posteriori.analysis.targets.conclusions import Analysis
+
+__all__ = ["differences", "differences_of", "reasons_of", "strength"]
+
+#: Where so many times as many rows would be needed to decide, it does not matter.
+_MANY_TIMES = 100.0
+
+#: The evidence prefers a model if it is so many times as probable.
+_PREFERRED = 3.0
+
+#: Below this R² nothing is explained.
+_NOTHING = 0.005
+
+
+def reasons_of(found: Analysis) -> list[str]:
+    """Return what the verdict rests on: differences, evidences, errors, spreads of groups."""
+    if found.ranking.rows[0].failure:
+        return []
+    told = differences_of(found, found.baseline)
+    if found.decided:
+        return [*reasons_on_class(found), *told]
+    if found.target.task == "regression":
+        told = [_explained(found), *told, *_on_errors(found)]
+    return told
+
+
+def _explained(found: Analysis) -> str:
+    share = found.metrics[found.kept]["R²"]
+    much = (
+        "none" if share < _NOTHING else f"{100.0 * share:.0f}%" if share < 0.995 else "nearly all"
+    )
+    name = found.target.column.name
+    return f"{much[0].upper()}{much[1:]} of the variance of “{name}” is explained by “{found.words(found.kept)}”."
+
+
+def _on_errors(found: Analysis) -> list[str]:
+    """Say which model has the least error, if that is not the best by density, and why another one is kept."""
+    errors = {n: next(iter(found.metrics[n].values())) for n in found.metrics if n != AVERAGE}
+    measure = next(iter(found.metrics[found.kept]))
+    least, best = min(errors, key=lambda n: errors[n]), found.best_single
+    told = []
+    if errors[least] < 0.99 * errors[best]:
+        told.append(
+            f"By error it is “{found.words(least)}” ({measure} {short_number(errors[least], 3)} "
+            f"against {short_number(errors[best], 3)})."
+        )
+    if found.kept != found.ranking.rows[0].name:
+        told.append(f"“{found.words(found.kept)}” is kept: {_why_not_best(found)}.")
+    return told
+
+
+def _why_not_best(found: Analysis) -> str:
+    """Say why another model is kept than the best by density."""
+    if found.kept == AVERAGE and found.average_will_do:
+        return f"{len(found.problem.y)} rows hardly tell which single model is best"
+    return f"“{found.words(found.ranking.rows[0].name)}” errs more than no column at all"
+
+
+def strength(difference: float, error: float) -> str:
+    """Say how far a difference stands above its standard error.
+
+    Parameters
+    ----------
+    difference : float
+        Advantage in held-out log density, ≥ 0.
+    error : float
+        Its standard error.
+    """
+    if not error > 0.0:
+        return "not known" if math.isnan(error) else "clear" if difference > 0 else "none"
+    ratio = difference / error
+    for limit, word in ((1.0, "not decided"), (2.0, "weak"), (4.0, "clear")):
+        if ratio < limit:
+            return word
+    return "very clear"
+
+
+def differences_of(found: RankedResult, baseline: str = "") -> list[str]:
+    """Say by how much the best model is ahead, and what evidences and the average add."""
+    names = {name: o.candidate.words for name, o in found.outcomes.items()}
+    told = differences(found.single_rows, len(found.problem.X), baseline=baseline, names=names)
+    row = next(row for row in found.ranking.rows if row.name == found.best_single)
+    gap, error = -row.elpd_difference, row.elpd_difference_se
+    if found.ranking.rows[0].name == AVERAGE and gap >= 0.05:  # less would be printed as 0.0
+        does = "better still" if gap > FAR * error else "at least as well"
+        told.append(
+            f"The average of the models does {does}, by {number_with_error(gap, error)} nats."
+        )
+    return told
+
+
+def differences(
+    rows: Sequence[Row], n_rows: int, *, baseline: str = "", names: Mapping[str, str] | None = None
+) -> list[str]:
+    """Say by how much the best of ranked models is ahead, how sure that is, and what the evidence adds.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Best first, without the average.
+    n_rows : int
+        Rows of the data.
+    baseline : str
+        The model that ignores all columns.
+    names : mapping, optional
+        What models are called; their names by default.
+    """
+    called = {} if names is None else names
+    rows = [replace(row, name=called.get(row.name, row.name)) for row in rows]
+    sound = [row for row in rows if not row.failure]
+    if len(sound) < 2:
+        return []
+    flat = _against_baseline(sound, called.get(baseline, baseline))
+    return [flat] if flat else _against_second(sound, n_rows)
+
+
+def _against_baseline(sound: list[Row], baseline: str) -> str:
+    """Say that the columns do not help, where they do not; else nothing."""
+    best, flat = sound[0], next((row for row in sound if row.name == baseline), None)
+    if flat is None:
+        return ""
+    if flat is best:
+        return f"{_name(best)} predicts unseen rows best: no model finds help in the columns."
+    gap, error = -flat.elpd_difference, flat.elpd_difference_se
+    if not (math.isfinite(gap) and math.isfinite(error)) or gap >= FAR * error:
+        return ""
+    return (
+        f"The columns tell next to nothing that these rows show: {_name(best)} predicts unseen rows "
+        f"best, by {number_with_error(gap, error)} nats over {_name(flat)}, which ignores them."
+    )
+
+
+def _against_second(sound: list[Row], n_rows: int) -> list[str]:
+    best, second = sound[:2]
+    gap, error = abs(second.elpd_difference), second.elpd_difference_se
+    if gap < 0.05 and not error >= 0.05:  # both would be printed as 0.0
+        text = f"{_name(best)} and {_name(second)} predict unseen rows equally well."
+    elif not math.isfinite(gap):
+        text = f"{_name(best)} predicts unseen rows best: {_name(second)} held some of them impossible."
+    else:
+        text = (
+            f"{_name(best)} predicts unseen rows best, by {number_with_error(gap, error)} nats over "
+            f"{_name(second)}: {_meaning(gap, error, n_rows)}."
+        )
+    adds = _what_evidence_adds(best, second, sound)
+    return [text, adds] if adds else [text]
+
+
+def _meaning(gap: float, error: float, n_rows: int) -> str:
+    how = strength(gap, error)
+    if how == "not known":
+        return "how sure that is cannot be told from so few rows"
+    if how == "not decided":
+        return f"the data do not decide between them{_rows_to_decide(gap, error, n_rows)}"
+    if how == "weak":
+        return f"a weak preference{_rows_to_decide(gap, error, n_rows)}"
+    if gap < SMALL:
+        return "a small difference, which hardly matters for prediction"
+    return f"a {how} difference, which new rows like these would hardly change"
+
+
+def _rows_to_decide(gap: float, error: float, n_rows: int) -> str:
+    """Say how many rows would bring the difference to two standard errors: both grow as N, √N."""
+    if not (gap > 0.0 and error > 0.0):
+        return ""
+    needed = n_rows * (2.0 * error / gap) ** 2
+    if needed > _MANY_TIMES * n_rows:
+        return ", and for prediction it hardly matters which one is used"
+    if n_rows < FEW_ROWS:
+        return ""
+    return f"; about {_rounded(needed)} rows like these would settle it"
+
+
+def _rounded(count: float) -> str:
+    digits = max(0, math.floor(math.log10(count)) - 1)
+    return f"{round(count, -digits):,.0f}"
+
+
+def _what_evidence_adds(best: Row, second: Row, rows: Sequence[Row]) -> str:
+    """Say what the evidence has to add: agreement, or another opinion."""
+    group = [row for row in rows if row.of == best.of and row.measure == best.measure and row.of]
+    if len(group) < 2:
+        return ""
+    likely = max(group, key=lambda row: row.probability)
+    p = f"{likely.probability:.3f}" if likely.probability < 0.9995 else "more than 0.999"
+    if likely is best and likely.probability >= 0.5:
+        if second in group:
+            return f"The evidence agrees (probability {p} among {len(group)} models)."
+        return f"The evidence cannot compare these two; it prefers {_name(best)} in its group of {len(group)} ({p})."
+    if likely.probability < _PREFERRED * best.probability:
+        return ""
+    return (
+        f"The evidence prefers {_name(likely)} (probability {p} among {len(group)} "
+        "models): it also counts how surprising the data were to the prior."
+    )
+
+
+def _name(row: Row) -> str:
+    return f"“{row.name}”"
