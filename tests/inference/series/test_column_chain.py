@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from posteriori.inference.series import column_chain
 from posteriori.inference.series.column_chain import ColumnChain
 from posteriori.inference.series.matern_chain import matern_chain, matern_motion, matern_rate
-from posteriori.inference.series.matern_pair import MaternPair
+from posteriori.inference.series.matern_pair import NOTHING_SEEN, MaternPair
 from posteriori.inference.series.scalar_chain import Entries, ScalarChain
 
 STEPS = 23
@@ -152,6 +152,26 @@ def test_two_states_written_out_say_what_lists_of_entries_say(steps):
         pair.slopes(series, one, 2), plain.slopes(series, other, 2), strict=True
     ):
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+def test_what_all_values_say_of_a_process_at_each_step(size):
+    """Against the conditional normal distribution; of some rows nothing is seen, at both ends of a block too."""
+    times, noise, series, rng = make_rows(4, 1100, 2)
+    noise, variance, series = size * noise, 0.8 * size, np.sqrt(size) * series
+    hidden = np.array([0, 1, 500, 1022, 1023, 1024, 1025, 1099])
+    noise[hidden] = NOTHING_SEEN
+    z = rng.normal(size=1100)
+    pair = MaternPair(2.1, variance, z, noise, times)
+    means, variances = pair.smooth(series, pair.gather(series))
+    r = 2.1 * np.abs(times[:, None] - times)
+    cov = variance * np.outer(z, z) * (1.0 + r) * np.exp(-r)
+    seen = np.delete(np.arange(1100), hidden)
+    gain = np.linalg.solve(cov[np.ix_(seen, seen)] + np.diag(noise[seen]), cov[seen]).T
+    scale = np.sqrt(size)
+    np.testing.assert_allclose(means / scale, gain @ series[seen] / scale, rtol=1e-7, atol=1e-9)
+    left = cov.diagonal() - np.sum(gain * cov[:, seen], axis=1)
+    np.testing.assert_allclose(variances / size, left / size, rtol=1e-6, atol=1e-10)
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])

@@ -13,12 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.series.kalman_filter import (
-    NoiseSums,
-    Predicted,
-    Slopes,
-    smooth_series_backward,
-)
+from posteriori.inference.series.kalman_filter import Predicted
+from posteriori.inference.series.kalman_smoother import NoiseSums, Slopes, smooth_series_backward
 from posteriori.inference.series.scalar_chain import (
     PassedForward,
     ScalarChain,

@@ -1,7 +1,7 @@
 r"""A Matérn process of smoothness 3/2 in one compiled pass: its two states are written out.
 
-The passes take the same steps as the filter and the smoother of the same folder. Transitions are
-made where they are needed, from :math:`e^{-x}` and the integrals of each step :math:`x = \lambda\Delta`, in blocks that
+The passes take the same steps as the filter and the smoother of the same folder; values without weight
+are rows whose noise is ``NOTHING_SEEN``. Transitions are made where they are needed, from :math:`e^{-x}` and the integrals of each step :math:`x = \lambda\Delta`, in blocks that
 stay in the processor's cache; on the way back each block is filtered once more from its first state.
 """
 
@@ -21,14 +21,69 @@ from posteriori.inference.series.matern_chain import (
 from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.types import Array
 
-__all__ = ["PAIR", "MaternPair"]
+__all__ = ["NOTHING_SEEN", "PAIR", "MaternPair"]
 
 #: Smoothness of a process with two states.
 PAIR = 1.5
+#: Noise through which nothing is seen: a power of 2, so that what is left of a covariance is all of it.
+NOTHING_SEEN = 2.0**1023
 #: Steps of a block.
 _BLOCK = 1024
 #: Products are taken into logarithms beyond these.
 _SMALL, _GREAT = 1e-150, 1e150
+
+
+class _Steps(NamedTuple):
+    """How steps are made.
+
+    Attributes
+    ----------
+    times : (T,)
+    rate : float
+    powers, products, reciprocals : (D, D²), (2D − 1, D²), (R,)
+        What e^{−x}, x and their integrals are multiplied by.
+    work : (10 + 2C, block + 1)
+        Integrals of the steps of a block and the states before its values.
+    """
+
+    times: Array
+    rate: float
+    powers: Array
+    products: Array
+    reciprocals: Array
+    work: Array
+
+
+class _Seen(NamedTuple):
+    """Series (T, C), and the emission (1 or T,) and the noise (T,) through which they are seen."""
+
+    emission: Array
+    noise: Array
+    series: Array
+
+
+class _Back(NamedTuple):
+    """What the way back fills in, or adds to.
+
+    Attributes
+    ----------
+    pull, precision : (2, C), (2, 2)
+        r and N of later values.
+    noise : (T or 0,)
+        Slopes in h.
+    drift, diffusion : (2, 2)
+        Slopes of longer steps.
+    means, variances : (T or 0, C), (T or 0,)
+        Of the process, given all values.
+    """
+
+    pull: Array
+    precision: Array
+    noise: Array
+    drift: Array
+    diffusion: Array
+    means: Array
+    variances: Array
 
 
 class MaternPair(NamedTuple):
@@ -59,94 +114,85 @@ class MaternPair(NamedTuple):
         means, covs = np.zeros((blocks + 1, 2, many)), np.zeros((blocks + 1, 2, 2))
         covs[0] = self.variance * np.eye(2)
         moments = np.zeros((many, many))
-        log_volume = _gather_blocks(*self._steps(series), moments, means, covs)
+        log_volume = _gather_blocks(*self._read(series), moments, means, covs)
         require_density(log_volume)
         return GatheredColumns(log_volume, moments + np.tril(moments, -1).T, means, covs)
 
     def slopes(self, series: Array, gathered: GatheredColumns, outputs: int) -> ColumnSlopes:
         """Return slopes, as :meth:`ColumnChain.slopes` does."""
-        many = series.shape[1]
-        of_noise, parts = np.empty(len(series)), np.zeros(2)
-        states = gathered.means.copy(), gathered.covs.copy(), np.zeros((many, many))
-        total, drift, diffusion = np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 2))
-        kept = np.zeros((2, many)), total, of_noise, drift, diffusion
-        slope = _slope_blocks(*self._steps(series), float(outputs), *states, *kept)
-        parts[1] = slope / self.variance + 0.5 * float(total.trace())
-        longer = drift / self.rate, diffusion / self.rate
-        return ColumnSlopes(of_noise, parts, np.empty((0, 2)), *longer)
+        slope, back = self._pass_back(series, gathered, outputs, 0)
+        total = back.pull @ back.pull.T - outputs * back.precision  # G before the first value
+        parts = np.array([0.0, slope / self.variance + 0.5 * float(total.trace())])
+        longer = back.drift / self.rate, back.diffusion / self.rate
+        return ColumnSlopes(back.noise, parts, np.empty((0, 2)), *longer)
 
-    def _steps(
-        self, series: Array
-    ) -> tuple[Array, float, Array, Array, Array, Array, Array, Array, Array]:
-        """Return what both passes take first: how steps are made, room to work, and what is seen."""
+    def smooth(self, series: Array, gathered: GatheredColumns) -> tuple[Array, Array]:
+        """Return means (T, C) and variances (T,) of the process, times what it is multiplied by, given series."""
+        _, back = self._pass_back(series, gathered, 1, len(series))
+        return back.means, back.variances
+
+    def _pass_back(
+        self, series: Array, gathered: GatheredColumns, outputs: int, shown: int
+    ) -> tuple[float, _Back]:
+        many = series.shape[1]
+        states = gathered.means.copy(), gathered.covs.copy(), np.zeros((many, many))
+        pull, (precision, drift, diffusion) = np.zeros((2, many)), np.zeros((3, 2, 2))
+        kept = np.empty((shown, many)), np.empty(shown)
+        back = _Back(pull, precision, np.empty(len(series)), drift, diffusion, *kept)
+        return _pass_back(*self._read(series), float(outputs), *states, back), back
+
+    def _read(self, series: Array) -> tuple[_Steps, _Seen]:
+        """Return what both passes take: how steps are made, with room to work, and what is seen."""
         powers, products = step_coefficients(PAIR)
         work = np.empty((7 + 3 + 2 * series.shape[1], _BLOCK + 1))
         made = powers, self.variance * products, RECIPROCALS, work
-        seen = as_kernel_input(self.emission), as_kernel_input(self.noise), as_kernel_input(series)
-        return as_kernel_input(self.times), self.rate, *made, *seen
+        seen = _Seen(*(as_kernel_input(a) for a in (self.emission, self.noise, series)))
+        return _Steps(as_kernel_input(self.times), self.rate, *made), seen
 
 
 @kernel(sums="fused", allocates=False)
-def _gather_blocks(
-    times: Array,
-    rate: float,
-    powers: Array,
-    products: Array,
-    reciprocals: Array,
-    work: Array,
-    emission: Array,
-    variance: Array,
-    series: Array,
-    moments: Array,
-    means: Array,
-    covs: Array,
-) -> float:
+def _gather_blocks(steps: _Steps, seen: _Seen, moments: Array, means: Array, covs: Array) -> float:
     """Fill in the states before each block, from those before the first; return Σ ln F, add VᵀF⁻¹V."""
-    log_volume, width = 0.0, work.shape[1] - 1
+    log_volume, width = 0.0, steps.work.shape[1] - 1
     for block in range(len(means) - 1):
-        start = block * width
-        stop = min(start + width, len(times))
-        _fill_steps(times[start : stop + 1], rate, reciprocals, work)
-        for c in range(series.shape[1]):
+        here = _of_block(seen, block * width, width)
+        _fill_steps(steps, block * width)
+        for c in range(seen.series.shape[1]):
             means[block + 1, 0, c], means[block + 1, 1, c] = means[block, 0, c], means[block, 1, c]
         covs[block + 1, 0, 0], covs[block + 1, 0, 1] = covs[block, 0, 0], covs[block, 0, 1]
         covs[block + 1, 1, 1] = covs[block, 1, 1]
+        goes_on = block < len(means) - 2
         log_volume += _filter_block(
-            powers,
-            products,
-            work,
-            emission[start:stop] if len(emission) > 1 else emission,
-            variance[start:stop],
-            series[start:stop],
-            stop < len(times),
-            False,
-            moments,
-            means[block + 1],
-            covs[block + 1],
+            steps, here, goes_on, False, moments, means[block + 1], covs[block + 1]
         )
     return log_volume
 
 
 @kernel(called="inlined")
-def _fill_steps(times: Array, rate: float, reciprocals: Array, work: Array) -> None:
+def _of_block(seen: _Seen, start: int, width: int) -> _Seen:
+    stop = min(start + width, len(seen.series))
+    emission = seen.emission[start:stop] if len(seen.emission) > 1 else seen.emission
+    return _Seen(emission, seen.noise[start:stop], seen.series[start:stop])
+
+
+@kernel(called="inlined")
+def _fill_steps(steps: _Steps, start: int) -> None:
     """Fill in ∫ e^{−2s}, ∫ s e^{−2s} and ∫ s² e^{−2s} of each step, x and e^{−x}: rows 0, 1, 2, 5, 6."""
-    steps = len(times) - 1
-    x, fading = work[5, :steps], work[6, :steps]
-    for m in range(steps):
-        x[m] = rate * (times[m + 1] - times[m])
-    for m in range(steps):
+    work = steps.work
+    times = steps.times[start : start + work.shape[1]]
+    count = len(times) - 1
+    x, fading = work[5, :count], work[6, :count]
+    for m in range(count):
+        x[m] = steps.rate * (times[m + 1] - times[m])
+    for m in range(count):
         fading[m] = exp(-x[m])
-    integrate_powers(x, fading, 2, reciprocals, work)
+    integrate_powers(x, fading, 2, steps.reciprocals, work)
 
 
 @kernel(called="inlined", sums="fused")
 def _filter_block(
-    powers: Array,
-    products: Array,
-    work: Array,
-    emission: Array,
-    variance: Array,
-    series: Array,
+    made: _Steps,
+    seen: _Seen,
     goes_on: bool,
     kept: bool,
     moments: Array,
@@ -154,6 +200,8 @@ def _filter_block(
     cov: Array,
 ) -> float:
     """Move the state over a block, and to the next where it goes on; keep all on the way if asked to."""
+    powers, products, work = made.powers, made.products, made.work
+    emission, variance, series = seen.emission, seen.noise, seen.series
     steps, many = series.shape
     p, q, r = cov[0, 0], cov[0, 1], cov[1, 1]
     errors = work[3]
@@ -217,81 +265,35 @@ def _keep(work: Array, t: int, p: float, q: float, r: float, mean: Array) -> Non
 
 
 @kernel(sums="fused", allocates=False)
-def _slope_blocks(
-    times: Array,
-    rate: float,
-    powers: Array,
-    products: Array,
-    reciprocals: Array,
-    work: Array,
-    emission: Array,
-    variance: Array,
-    series: Array,
+def _pass_back(
+    steps: _Steps,
+    seen: _Seen,
     outputs: float,
     means: Array,
     covs: Array,
     moments: Array,
-    pull: Array,
-    total: Array,
-    of_noise: Array,
-    drift: Array,
-    diffusion: Array,
+    back: _Back,
 ) -> float:
-    """Fill in slopes in the noise, add those of longer steps, and leave G before the first value in ``total``.
-
-    ``total`` holds N on the way. The states before blocks are used up.
-    """
-    slope, width = 0.0, work.shape[1] - 1
+    """Fill in what the way back asks for, and return ½ Σ tr QG; the states before blocks are used up."""
+    slope, width = 0.0, steps.work.shape[1] - 1
     for block in range(len(means) - 2, -1, -1):
-        start = block * width
-        stop = min(start + width, len(times))
-        _fill_steps(times[start : stop + 1], rate, reciprocals, work)
-        here = emission[start:stop] if len(emission) > 1 else emission
-        heard, values, goes_on = variance[start:stop], series[start:stop], stop < len(times)
-        state = means[block], covs[block]
-        _filter_block(
-            powers, products, work, here, heard, values, goes_on, True, moments, state[0], state[1]
-        )
-        slope += _slope_block(
-            powers,
-            products,
-            work,
-            here,
-            heard,
-            values,
-            goes_on,
-            outputs,
-            pull,
-            total,
-            of_noise[start:stop],
-            drift,
-            diffusion,
-        )
-    for i in range(2):
-        for j in range(2):
-            total[i, j] *= -outputs
-            for c in range(series.shape[1]):
-                total[i, j] += pull[i, c] * pull[j, c]
+        start, goes_on = block * width, block < len(means) - 2
+        here = _of_block(seen, start, width)
+        _fill_steps(steps, start)
+        _filter_block(steps, here, goes_on, True, moments, means[block], covs[block])
+        slope += _pass_block_back(steps, here, goes_on, outputs, start, back)
     return slope
 
 
 @kernel(called="kernels", sums="fused")
-def _slope_block(
-    powers: Array,
-    products: Array,
-    work: Array,
-    emission: Array,
-    variance: Array,
-    series: Array,
-    goes_on: bool,
-    outputs: float,
-    pull: Array,
-    precision: Array,
-    of_noise: Array,
-    drift: Array,
-    diffusion: Array,
+def _pass_block_back(
+    made: _Steps, seen: _Seen, goes_on: bool, outputs: float, start: int, back: _Back
 ) -> float:
     """Go back over a block from r and N before the value after it; return ½ Σ tr QG."""
+    powers, products, work = made.powers, made.products, made.work
+    emission, variance, series = seen.emission, seen.noise, seen.series
+    pull, precision, drift, diffusion = back.pull, back.precision, back.drift, back.diffusion
+    shown = len(back.variances) > 0
     steps, many = series.shape
     n, o, s = precision[0, 0], precision[0, 1], precision[1, 1]
     slope, d00, d01, d10, d11 = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -338,8 +340,14 @@ def _slope_block(
             u = (series[t, c] - z * work[10 + 2 * c, t]) * share - k * pull[0, c] - m * pull[1, c]
             pull[0, c] += z * u
             squares += u * u
-        of_noise[t] = 0.5 * (squares - outputs * held)
+        back.noise[start + t] = 0.5 * (squares - outputs * held)
         n, o = n + z * (z * held - 2.0 * f), o - z * g
+        if shown:  # m + Pr and P − PNP, seen through z
+            for c in range(many):
+                moved = p * pull[0, c] + q * pull[1, c]
+                back.means[start + t, c] = z * (work[10 + 2 * c, t] + moved)
+            held = p * (n * p + o * q) + q * (o * p + s * q)
+            back.variances[start + t] = z * z * (p - held)
     precision[0, 0] = n
     precision[0, 1] = precision[1, 0] = o
     precision[1, 1] = s

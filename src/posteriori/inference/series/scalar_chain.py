@@ -21,14 +21,12 @@ import numpy as np
 
 from posteriori.inference.series.kalman_filter import (
     Dynamics,
-    Later,
-    NoiseSums,
     Predicted,
     State,
     filter_series_forward,
-    smooth_series_backward,
 )
 from posteriori.inference.series.kalman_pair import filter_pair_forward
+from posteriori.inference.series.kalman_smoother import Later, NoiseSums, smooth_series_backward
 from posteriori.numerics.lazy import lapack
 from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array, IntArray

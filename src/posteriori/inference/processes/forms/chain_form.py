@@ -32,7 +32,7 @@ from posteriori.inference.series.column_chain import (
     ColumnSlopes,
     GatheredColumns,
 )
-from posteriori.inference.series.matern_pair import PAIR, MaternPair
+from posteriori.inference.series.matern_pair import NOTHING_SEEN, PAIR, MaternPair
 from posteriori.inference.series.scalar_chain import ScalarChain, smooth_scalar
 from posteriori.kernels.inner_products import Features
 from posteriori.kernels.kernel import Kernel
@@ -216,7 +216,7 @@ class ChainProcess(NamedTuple):
 
     def predict(self, X: Array) -> Moments:
         """Return means and variances of the function at points."""
-        made = self._shown(X, [None])[0]
+        made = self._of_pair(X) or self._shown(X, [None])[0]
         return Moments(self.mean.center + made.mean, made.variance)
 
     def effects(self, X: Array) -> list[Moments]:
@@ -249,6 +249,37 @@ class ChainProcess(NamedTuple):
 
     def _dense(self) -> Any:
         return solve_dense(self.kernel, self.rows, self.mean, self.absolute)
+
+    def _of_pair(self, X: Array) -> Moments | None:
+        r"""Return moments at points of a chain whose states are written out; None of another.
+
+        With g the process given targets and given columns of the mean, of which no point of ``X`` is seen:
+        :math:`E f = g_y + (h - g_H)\hat\beta` and :math:`V f = V g + (h - g_H)M^{-1}(h - g_H)^\top`.
+        """
+        rows, mean, outputs = self.rows, self.mean, self.rows.y.shape[1]
+        terms = chain_terms(self.kernel)
+        assert terms is not None  # is_chain was asked
+        every = np.vstack([rows.X, X])
+        order = np.argsort(every[:, 0], kind="stable")
+        n = noise_variances(self.kernel, rows.X, self.absolute) / rows.weight
+        noise = np.append(n, np.full(len(X), NOTHING_SEEN))[order]
+        chain = _see(terms, every[order], noise)
+        if not isinstance(chain, MaternPair):
+            return None
+        series = rows.y - mean.center
+        if mean.spread:
+            series = np.column_stack([series, mean.columns(rows.X)])
+        series = np.vstack([series, np.zeros((len(X), series.shape[1]))])[order]
+        gathered = chain.gather(series)
+        means, variances = chain.smooth(series, gathered)
+        asked = np.argsort(order)[len(rows.X) :]
+        of_targets, variance = means[asked, :outputs], variances[asked]
+        if mean.spread:
+            _, turn = _integrate_mean(gathered, len(rows.X), outputs)
+            left = mean.columns(X) - means[asked, outputs:]
+            of_targets = of_targets - left @ turn[outputs:, :outputs]  # −β̂
+            variance = variance + np.square(left @ turn[outputs:, outputs:]).sum(axis=1) / outputs
+        return Moments(of_targets, variance)
 
     def _shown(self, X: Array, wanted: list[Any]) -> list[Moments]:
         """Return moments of sums of terms at points; None is the sum of all."""
