@@ -8,53 +8,103 @@ are in the table and are renamed: rows are computed for states that become sums 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["LANES", "filter_lanes"]
+__all__ = ["LANES", "ChainMoves", "LaneChains", "LaneRoom", "filter_lanes"]
 
 #: Chains that are filtered at once.
 LANES = 8
 
 
+class ChainMoves(NamedTuple):
+    """Which states of a chain only move, and which become sums, as :func:`filter_lanes` takes them.
+
+    Attributes
+    ----------
+    sources : (D,)
+        The state whose place each takes over.
+    heads : (H,)
+        Those that are sums.
+    ends : (H + 1,)
+        Where the entries of each sum begin and end.
+    entries : (E,)
+        Entries of the transition that sums are made of, by sum.
+    columns : (E,)
+        The states that they take.
+    shared : (E,) of bool
+        Whether all chains have the same weight there.
+    """
+
+    sources: IntArray
+    heads: IntArray
+    ends: IntArray
+    entries: IntArray
+    columns: IntArray
+    shared: Array
+
+
+class LaneChains(NamedTuple):
+    """How the states of S chains move, and how they are seen; S is a multiple of the lanes.
+
+    Attributes
+    ----------
+    emission : (1 or T, D)
+    variances : (S,)
+        Of the noise of values.
+    weights : (1 or T, E, S)
+        Of the entries of sums.
+    noise_rows, noise_columns, noise : (F,), (F,), (1 or T, F, S)
+        Entries of Q.
+    """
+
+    emission: Array
+    variances: Array
+    weights: Array
+    noise_rows: IntArray
+    noise_columns: IntArray
+    noise: Array
+
+
+class LaneRoom(NamedTuple):
+    """Room to work in: [P | m], its sums, their covariances, two rows, and where states lie."""
+
+    table: Array
+    sums: Array
+    crossed: Array
+    work: Array
+    places: IntArray
+
+
 @kernel(allocates=False, sums="fused")
 def filter_lanes(
-    emission: Array,
-    sources: IntArray,
-    heads: IntArray,
-    ends: IntArray,
-    columns: IntArray,
-    weights: Array,
-    shared: Array,
-    noise_rows: IntArray,
-    noise_columns: IntArray,
-    noise: Array,
-    first_spreads: Array,
+    chains: LaneChains,
+    moves: ChainMoves,
     y: Array,
     states: Array,
-    table: Array,
-    sums: Array,
-    crossed: Array,
-    work: Array,
-    places: IntArray,
+    room: LaneRoom,
     innovations: Array,
     spreads: Array,
 ) -> None:
     """Turn states [P | m] (D, D + 1, S) before the first step into those after the last, and fill the rest.
 
     State i becomes what state ``sources[i]`` was. The ``heads`` among them become sums instead, head k of the
-    entries from ``ends[k]`` to ``ends[k + 1]``; their sources are states that nobody else becomes. S is a
-    multiple of the lanes, axes of steps have length 1 or T.
+    entries from ``ends[k]`` to ``ends[k + 1]``; their sources are states that nobody else becomes.
     """
+    emission, weights, noise = chains.emission, chains.weights, chains.noise
+    sources, heads, ends, columns = moves.sources, moves.heads, moves.ends, moves.columns
+    table, places = room.table, room.places
     size, mean = len(sources), len(sources) * LANES
-    gain, tiled = work[0], work[1]
+    gain, tiled = room.work[0], room.work[1]
     for first in range(0, states.shape[2], LANES):
         _load(states, first, table, places[0])
         for t in range(len(y)):
             z = emission[t if len(emission) > 1 else 0]
             _predict_value(z, table, places[0], gain)
             for a in range(LANES):
-                spreads[t, first + a] = first_spreads[first + a]
+                spreads[t, first + a] = chains.variances[first + a]
                 gain[mean + a] -= y[t] if y[t] == y[t] else 0.0
                 innovations[t, first + a] = -gain[mean + a]  # y − zᵀm; of a gap: −zᵀm
             for i in range(size):
@@ -65,17 +115,11 @@ def filter_lanes(
                 _condition(table, gain, spreads[t], first, tiled)
             if t < len(y) - 1:
                 w = weights[t if len(weights) > 1 else 0]
-                _add_up(ends, columns, w, shared, first, table, places[0], sums, tiled)
-                _cross(ends, columns, w, first, places[0], sums, crossed)
-                _rename(sources, heads, table, places, sums, crossed)
-                _add_noise(
-                    noise_rows,
-                    noise_columns,
-                    noise[t if len(noise) > 1 else 0],
-                    first,
-                    table,
-                    places[0],
-                )
+                u = noise[t if len(noise) > 1 else 0]
+                _add_up(ends, columns, w, moves.shared, first, table, places[0], room.sums, tiled)
+                _cross(ends, columns, w, first, places[0], room.sums, room.crossed)
+                _rename(sources, heads, table, places, room.sums, room.crossed)
+                _add_noise(chains.noise_rows, chains.noise_columns, u, first, table, places[0])
         _unload(table, places[0], states, first)
 
 

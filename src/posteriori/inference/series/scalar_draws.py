@@ -6,39 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.inference.series.lane_recursions import LANES, filter_lanes
+from posteriori.inference.series.lane_recursions import (
+    LANES,
+    ChainMoves,
+    LaneChains,
+    LaneRoom,
+    filter_lanes,
+)
 from posteriori.inference.series.scalar_chain import ScalarChain
 from posteriori.numerics.compilation import as_kernel_input
-from posteriori.numerics.types import Array, IntArray
+from posteriori.numerics.types import Array
 
-__all__ = ["ChainDraws", "ChainMoves", "FilteredDraws", "filter_draws", "plan_moves"]
-
-
-class ChainMoves(NamedTuple):
-    """Which states of a chain only move, and which become sums, as :func:`filter_lanes` takes them.
-
-    Attributes
-    ----------
-    sources : (D,)
-        The state whose place each takes over.
-    heads : (H,)
-        Those that are sums.
-    ends : (H + 1,)
-        Where the entries of each sum begin and end.
-    entries : (E,)
-        Entries of the transition that sums are made of, by sum.
-    columns : (E,)
-        The states that they take.
-    shared : (E,) of bool
-        Whether all chains have the same weight there.
-    """
-
-    sources: IntArray
-    heads: IntArray
-    ends: IntArray
-    entries: IntArray
-    columns: IntArray
-    shared: Array
+__all__ = ["ChainDraws", "FilteredDraws", "filter_draws", "plan_moves"]
 
 
 class ChainDraws(NamedTuple):
@@ -119,28 +98,19 @@ def filter_draws(
     noise_of_values = np.ones(lanes)  # lanes that are left over have nothing else
     noise_of_values[:count] = variances[:, 0]
     innovations, spreads = np.empty((2, len(y), lanes))
-    filter_lanes(
-        as_kernel_input(form.emission),
-        moves.sources,
-        moves.heads,
-        moves.ends,
-        moves.columns,
-        _in_lanes(chains.transitions[..., moves.entries], lanes),
-        moves.shared,
-        form.noise.rows,
-        form.noise.columns,
-        _in_lanes(variances[:, None, form.parts] * chains.noises, lanes),
-        noise_of_values,
-        as_kernel_input(y),
-        states,
+    seen_through = as_kernel_input(form.emission), noise_of_values
+    weights = _in_lanes(chains.transitions[..., moves.entries], lanes)
+    noises = _in_lanes(variances[:, None, form.parts] * chains.noises, lanes)
+    made = LaneChains(*seen_through, weights, form.noise.rows, form.noise.columns, noises)
+    heads = len(moves.heads)
+    room = LaneRoom(
         np.empty((size, wide)),
-        np.empty((len(moves.heads), wide)),
-        np.empty((len(moves.heads), len(moves.heads) * LANES)),
+        np.empty((heads, wide)),
+        np.empty((heads, heads * LANES)),
         np.empty((2, wide)),
         np.empty((2, size), dtype=np.int64),
-        innovations,
-        spreads,
     )
+    filter_lanes(made, moves, as_kernel_input(y), states, room, innovations, spreads)
     v, f, seen = innovations[:, :count], spreads[:, :count], ~np.isnan(y)
     quadratics = (v[seen] ** 2 / f[seen]).sum(axis=0)
     last = states[..., :count].transpose(2, 0, 1)
