@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.metrics import precision_recall_curve
 
 from posteriori.analysis.targets.class_costs import threshold_of
 from posteriori.analysis.targets.decided_classes import Decided
@@ -23,10 +22,11 @@ __all__ = [
     "draw_precision_recall",
     "draw_thresholds",
     "over_thresholds",
+    "precision_steps",
     "threshold_figures",
 ]
 
-#: Thresholds at which curves are drawn, evenly in log odds, and between which probabilities at most.
+#: Thresholds at which curves are drawn, at most, and between which probabilities.
 _POINTS, _LEAST = 201, 1e-4
 
 #: Where the axis of thresholds has ticks.
@@ -64,18 +64,27 @@ def threshold_figures(found: Analysis) -> list[Figure]:
     return [Figure(draw_thresholds(decided, p[:, decided.positive], classes), said)]
 
 
+def precision_steps(decided: Decided, score: Array) -> tuple[Array, Array]:
+    """Return the share found and the share of true alarms at the scores of rows of the class, highest first."""
+    own = np.sort(score[decided.codes == decided.positive])[::-1]
+    steps = np.unique(np.linspace(0, len(own) - 1, min(len(own), _POINTS)).round().astype(int))
+    found, alarms = over_thresholds(decided, score, own[steps])
+    return found / decided.rows, found / (found + alarms)
+
+
 def draw_precision_recall(decided: Decided, score: Array, label: str) -> str:
     """Draw the share of true alarms against the share that is found, over all thresholds."""
-    came = decided.codes == decided.positive
-    precision, recall, _ = precision_recall_curve(came, score, drop_intermediate=True)
-    chance = float(came.mean())
+    recall, precision = precision_steps(decided, score)
+    chance = decided.rows / len(decided.codes)
     marks: list[Mark] = [
         Curve([0.0, 1.0], [chance, chance], "muted", 1.2, "4 3"),
-        Curve(recall[:-1], precision[:-1]),  # the last point is no threshold's
+        Curve(np.repeat(np.append(0.0, recall), 2)[1:-1], np.repeat(precision, 2)),
     ]
+    highest = float(precision.max())
     if decided.found + decided.alarms:
         x, y = decided.recall, decided.precision
         across, up = (b.interval(0.9) for b in (decided.recall_belief, decided.precision_belief))
+        highest = max(highest, float(up[1]))
         marks += [
             Segments(across, (y, y), "second", 1.2),
             Segments((x, x), up, "second", 1.2),
@@ -84,8 +93,8 @@ def draw_precision_recall(decided: Decided, score: Array, label: str) -> str:
     return Chart(
         f"Share of true alarms against share found of {label}",
         marks,
-        Axis(f"share found of “{short_text(label, _LONGEST)}”", -0.03, 1.03),
-        Axis("share of true alarms", -0.03, 1.03, grid=True),
+        Axis(f"share found of “{short_text(label, _LONGEST)}”", -0.02, 1.02),
+        Axis("share of true alarms", 0.0, 1.05 * highest, grid=True),
     ).svg()
 
 
@@ -94,7 +103,7 @@ def draw_thresholds(decided: Decided, score: Array, classes: Array) -> str:
     assert decided.rule is not None
     chosen = threshold_of(decided.rule, decided.positive)
     ends = np.clip(np.append(np.quantile(score, [0.001, 0.999]), chosen), _LEAST, 1.0 - _LEAST)
-    at = np.linspace(_log_odds(ends.min()), _log_odds(ends.max()), _POINTS)
+    at = np.linspace(_log_odds(ends.min()) - 0.5, _log_odds(ends.max()) + 0.5, _POINTS)
     found, alarms = over_thresholds(decided, score, 1.0 / (1.0 + np.exp(-at)))
     if decided.told:
         drawn, label = _cost_curves(decided, found, alarms, at, classes), "cost of a row"
