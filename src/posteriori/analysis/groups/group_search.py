@@ -173,15 +173,17 @@ def _told(drawn: DrawnGroups, x: Array, most: int, asked: bool) -> Grouping:
     chances = np.ones(1) if asked else drawn.chances(most)
     number = numbers[int(chances.argmax())]
     chosen, matched = drawn.with_number(number)
+    scales = drawn.partitions.scales[chosen].mean(axis=0)
+    rival = int(np.bincount(drawn.partitions.rivals[chosen]).argmax())
     best = matched.order[:_FROM_DRAWS].tolist()
     for place, steps in [*((place, _MOST_STEPS) for place in best), (best[0], 1)]:
-        at = chosen[place]
-        labels = drawn.components[at]
-        mixture = _climb_from(drawn, x, labels, int(drawn.models[at]), steps)
+        labels = drawn.components[chosen[place]]
+        mixture = _climb_from(drawn, x, labels, rival, scales, steps)
         groups, held = _name_components(mixture.predict_proba(x), labels, matched.labels[place])
         if held == number:
             break
-    tried = Tried(drawn.rows.kind, len(groups), float(mixture.log_evidence_), mixture)
+    evidence = drawn.rows.log_evidence(mixture, rival, scales)
+    tried = Tried(drawn.rows.kind, len(groups), evidence, mixture)
     found = WeighedNumbers((tried,), numbers, chances, tried, ())
     return Grouping(found, tuple(groups.tolist()), drawn, matched)
 
@@ -202,10 +204,12 @@ def _name_components(shares: Array, labels: Any, groups: IntArray) -> tuple[IntA
     return named, len(np.unique(each.argmax(axis=0)))
 
 
-def _climb_from(drawn: DrawnGroups, x: Array, labels: Any, model: int, steps: int) -> Any:
+def _climb_from(
+    drawn: DrawnGroups, x: Array, labels: Any, rival: int, scales: Array, steps: int
+) -> Any:
     """Climb to the mixture from a drawn partition; what it began with is not kept."""
     components = int(labels.max()) + 1
-    mixture = drawn.rows.mixture(components, model, np.eye(components)[labels])
+    mixture = drawn.rows.mixture(components, rival, scales, np.eye(components)[labels])
     with warnings.catch_warnings(), np.errstate(invalid="ignore"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = mixture.set_params(max_iter=steps).fit(x)

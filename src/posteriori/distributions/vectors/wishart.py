@@ -49,7 +49,7 @@ from posteriori.numerics.validation import (
     positive_definite,
 )
 
-__all__ = ["Wishart", "check_dof", "solve_wishart_dof"]
+__all__ = ["Wishart", "bartlett_roots", "check_dof", "solve_wishart_dof"]
 
 _LARGE_DOF = 60.0  # from here on ln Γ_D(ν/2) is large enough to cost digits
 
@@ -305,18 +305,22 @@ class Wishart(ExponentialFamily):
         return symmetrize(root @ np.swapaxes(root, -1, -2))
 
     def _bartlett(self, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-        """Draw lower A with A Aᵀ ~ Wishart(ν, I)."""
         size = self.event_shape[0]
-        diagonal = np.arange(size)
-        rows, columns = np.tril_indices(size, -1)
-        a = np.zeros((*shape, size, size))
-        squares = rng.standard_gamma(self._shapes, (*shape, size))
-        a[..., diagonal, diagonal] = np.sqrt(2.0 * squares)
-        a[..., rows, columns] = rng.standard_normal((*shape, len(rows)))
-        return a
+        return bartlett_roots(np.broadcast_to(self.dof, shape), size, rng)
 
     def _interior(self) -> Array:
         return self.mean if self._all_proper else np.eye(self.event_shape[0])
+
+
+def bartlett_roots(dof: Array, size: int, rng: np.random.Generator) -> Array:
+    """Draw lower A (..., D, D) with A Aᵀ ~ Wishart(ν, I), for each ν (...)."""
+    diagonal = np.arange(size)
+    rows, columns = np.tril_indices(size, -1)
+    a = np.zeros((*np.shape(dof), size, size))
+    squares = rng.standard_gamma(0.5 * (np.asarray(dof)[..., None] - diagonal))
+    a[..., diagonal, diagonal] = np.sqrt(2.0 * squares)
+    a[..., rows, columns] = rng.standard_normal((*np.shape(dof), len(rows)))
+    return a
 
 
 def check_dof(value: Any, matrix: Array) -> Array:

@@ -20,10 +20,10 @@ from posteriori.inference.mixtures.partitions.partition_matching import (
     match_partitions,
 )
 from posteriori.inference.mixtures.partitions.partition_prior import unknown_number_partitions
-from posteriori.inference.mixtures.partitions.rival_draws import draw_with_rivals
+from posteriori.inference.mixtures.partitions.scale_draws import ScaleDraws, draw_with_scales
 from posteriori.inference.mixtures.summits.density_ridges import Ridges, join_over_dips
 from posteriori.inference.mixtures.summits.row_valleys import seen_ridges
-from posteriori.mixture.groups.drawn_rows import RowsToDraw, rows_to_draw
+from posteriori.mixture.groups.drawn_rows import WIDTH, RowsToDraw, rows_to_draw
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["DEEPEST", "SHALLOWEST", "DrawnGroups", "can_be_drawn", "draw_groups", "fewest_rows"]
@@ -59,18 +59,20 @@ class DrawnGroups(NamedTuple):
     ----------
     rows : RowsToDraw
         What was drawn from.
-    components : (S, N)
-        The component of each row.
+    partitions : ScaleDraws
+        The component of each row, and the scales of components.
     groups : (S, N)
         Its group.
-    models : (S,)
-        The prior that each was drawn with.
     """
 
     rows: RowsToDraw
-    components: Any
+    partitions: ScaleDraws
     groups: IntArray
-    models: IntArray
+
+    @property
+    def components(self) -> Any:
+        """The component of each row, (S, N)."""
+        return self.partitions.labels
 
     @property
     def n_groups(self) -> IntArray:
@@ -126,14 +128,16 @@ def draw_groups(
     sensible = int(np.ceil(np.sqrt(len(x))))
     components = min(max(_MOST_COMPONENTS, most), max(sensible, asked or 1))
     prior = unknown_number_partitions(len(x), range(asked or 1, components + 1), 1.0)
-    drawn = draw_with_rivals(rows.models, prior, draws=_DRAWS, warm_up=_WARM_UP, rng=rng)
+    drawn = draw_with_scales(
+        rows.models, prior, width=WIDTH, draws=_DRAWS, warm_up=_WARM_UP, rng=rng
+    )
     ends = (DEEPEST, SHALLOWEST) if "normal" in kinds else _CODES
     dips = rng.permutation(np.linspace(*ends, len(drawn.labels)))
     ridges = [
-        _ridges(rows, labels, model, s // _DRAWS, rng)
-        for s, (labels, model) in enumerate(zip(drawn.labels, drawn.models.tolist(), strict=True))
+        _ridges(rows, labels, rival, scales, s // _DRAWS, rng)
+        for s, (labels, scales, rival) in enumerate(zip(*drawn, strict=True))
     ]
-    found = DrawnGroups(rows, drawn.labels, _join(ridges, drawn.labels, dips, most), drawn.models)
+    found = DrawnGroups(rows, drawn, _join(ridges, drawn.labels, dips, most))
     if asked is None:
         return found
     kept = found.n_groups == asked
@@ -147,7 +151,7 @@ def draw_groups(
         kept = found.n_groups == asked
     if kept.sum() < _ENOUGH:
         return None
-    return DrawnGroups(rows, drawn.labels[kept], found.groups[kept], drawn.models[kept])
+    return DrawnGroups(rows, ScaleDraws(*(each[kept] for each in drawn)), found.groups[kept])
 
 
 def _join(ridges: Sequence[Ridges], labels: Any, dips: Array, most: int) -> IntArray:
@@ -161,10 +165,10 @@ def _join(ridges: Sequence[Ridges], labels: Any, dips: Array, most: int) -> IntA
 
 
 def _ridges(
-    rows: RowsToDraw, labels: Any, model: int, chain: int, rng: np.random.Generator
+    rows: RowsToDraw, labels: Any, rival: int, scales: Array, chain: int, rng: np.random.Generator
 ) -> Ridges:
     """Return the ridges of a drawn density."""
-    parts = rows.draw_parts(labels, model, chain, rng)
+    parts = rows.draw_parts(labels, rival, scales, chain, rng)
     numbers = rows.numbers(chain)
     holes = np.isnan(numbers)
     numbers = np.where(holes, parts.means[labels], numbers) if holes.any() else numbers
