@@ -16,9 +16,11 @@ from posteriori.selection.origin_scores import (
     choose_origins,
     crps_of_draws,
     measure_scores,
+    naive_forecasts,
     naive_scale,
     score_from_origin,
     suited_series,
+    widening_of,
 )
 from posteriori.sequence import StructuralSeries
 from tests.analysis.forecasts.dated_tables import monthly, yearly
@@ -205,3 +207,32 @@ def test_candidates_suit_their_series() -> None:
         suited_series(problem_of(Y, 4, ()), ["counts"])
     with pytest.raises(ValueError, match="'log level' is for positive"):
         suited_series(problem_of(Y - 100.0, 4, ()), ["log level"])
+
+
+def test_repeating_the_last_value_and_the_last_season() -> None:
+    y = np.array([1.0, 5.0, 3.0, 2.0, 6.0, np.nan, 9.0, np.nan, 4.0, 7.0, 8.0, 0.0])
+    problem = problem_of(y, 4, (5, 8))._replace(periods=(3.0,))
+    found = naive_forecasts(problem)
+    # of the steps 6, 8 and 9 after 5, and 9 to 12 after 8; step 6 has no value, and stands for the last one
+    assert found["the last value"].tolist() == [6.0] * 2 + [9.0] * 4
+    assert found["the last season"].tolist() == [2.0, 3.0, 9.0, 9.0, 9.0, 9.0]
+    assert list(naive_forecasts(problem._replace(periods=()))) == ["the last value"]
+
+
+def test_intervals_are_widened_by_what_they_lacked() -> None:
+    """Levels of forecasts that are half as wide as they should be ask for 2, of which few values give a part."""
+    rng = np.random.default_rng(0)
+    problem = problem_of(rng.standard_normal(3000), 4, tuple(range(40, 2990, 4)))
+    some = problem._replace(origins=problem.origins[:5])
+
+    def scores(p: ForecastProblem, spread: float) -> OriginScores:
+        level = stats.norm.cdf(
+            spread * stats.norm.ppf((np.arange(len(p.values)) + 0.5) / len(p.values))
+        )
+        nothing = np.zeros(len(level))
+        return OriginScores(nothing, nothing, level, nothing[:, None], nothing)
+
+    assert widening_of(scores(problem, 2.0), problem) == pytest.approx(2.0, rel=0.02)
+    assert 1.1 < widening_of(scores(some, 2.0), some) < 1.4
+    assert widening_of(scores(problem, 1.0), problem) == 1.0
+    assert widening_of(scores(problem, 0.5), problem) == 1.0

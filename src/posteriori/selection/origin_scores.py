@@ -24,6 +24,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from posteriori.distributions.batches import has_atoms, take_members
+from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.selection.cross_validation import Metrics, recorded_log_density
@@ -42,9 +43,11 @@ __all__ = [
     "foresees",
     "join_origins",
     "measure_scores",
+    "naive_forecasts",
     "naive_scale",
     "score_from_origin",
     "suited_series",
+    "widening_of",
 ]
 
 #: An origin has at least so many values before it, and holds each period so often.
@@ -61,6 +64,13 @@ _LONGEST_REPEATED = 100
 
 #: Draws behind the continuous ranked probability score.
 _DRAWS = 1000
+#: The intervals that must have held at the origins, lest all are widened; a smaller factor changes nothing.
+_HELD_MASS, _LEAST_WIDENING = 0.8, 1.05
+#: For how many values it counts that intervals of these models hold elsewhere: of simulated series whose intervals held
+#: less at the origins, a third lacked as much later.
+_HELD_ELSEWHERE = 30.0
+#: Levels nearer to 0 or 1 are as good as that.
+_OUTERMOST = 1e-4
 #: Models of a smaller share are left out of the average.
 _LEAST_SHARE = 0.01
 #: Stretches into which a series is divided at least, where it has as many values.
@@ -304,8 +314,38 @@ def naive_scale(problem: ForecastProblem) -> Array:
     return np.concatenate([np.zeros(0), *scales])
 
 
+def naive_forecasts(problem: ForecastProblem) -> dict[str, Array]:
+    """Return for each forecast value what repeating the last value says, and repeating the last season, (N,)."""
+    y, lag = problem.rows.y, round(min(problem.periods, default=0.0))
+    found: dict[str, list[Array]] = {"the last value": [], "the last season": []}
+    for origin in problem.origins:
+        past = y[:origin]
+        last = past[~np.isnan(past)][-1]
+        places = problem.seen(origin)
+        found["the last value"].append(np.full(len(places), last))
+        if lag:
+            season = past[origin - lag + (places - origin) % lag]
+            found["the last season"].append(np.where(np.isnan(season), last, season))
+    return {name: np.concatenate(parts) for name, parts in found.items() if parts}
+
+
+def widening_of(scores: OriginScores, problem: ForecastProblem) -> float:
+    r"""Return by how much intervals are to be widened, on the scale of normal levels: 1 where they held.
+
+    With :math:`z = |\Phi^{-1}(u)|` of the levels u of what came, the factor at which 80 % intervals would have held
+    is a quantile of z over that of the normal distribution, as of conformal prediction. It counts for as many values
+    as there are, √H of an origin, against those of other series.
+    """
+    z = np.abs(special.ndtri(np.clip(scores.level, _OUTERMOST, 1.0 - _OUTERMOST)))
+    share = min(1.0, _HELD_MASS * (len(z) + 1) / len(z))
+    seen = float(np.quantile(z, share) / special.ndtri(0.5 + 0.5 * _HELD_MASS))
+    count = float(np.sqrt(problem.sizes).sum())
+    factor = max(seen, 1.0) ** (count / (count + _HELD_ELSEWHERE))
+    return factor if factor >= _LEAST_WIDENING else 1.0
+
+
 def measure_scores(scores: OriginScores, problem: ForecastProblem) -> Metrics:
-    """Return CRPS, error in units of the seasonal naive one, and shares inside intervals."""
+    """Return CRPS, error in units of the seasonal naive one, shares inside intervals, and by how much to widen them."""
     y, scale = problem.values, naive_scale(problem)
     crps = crps_of_draws(scores.draws, y)
     error = np.abs(y - scores.median)
@@ -317,6 +357,7 @@ def measure_scores(scores: OriginScores, problem: ForecastProblem) -> Metrics:
         "scaled error": float((error[usable] / scale[usable]).mean()) if usable.any() else np.nan,
         "inside 80 %": float(np.mean(middle <= 0.4)),
         "inside 95 %": float(np.mean(middle <= 0.475)),
+        "widening": widening_of(scores, problem),
     }
 
 

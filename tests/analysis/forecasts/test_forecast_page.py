@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from posteriori import forecast
-from posteriori.analysis.forecasts.forecast_words import heading_words
-from posteriori.sequence.series.series_measures import autocorrelation
+from posteriori.analysis.report.time_figures import autocorrelation
 from tests.analysis.forecasts.dated_tables import monthly, yearly
 
 
@@ -17,7 +16,6 @@ def test_the_report_has_all_its_parts() -> None:
     )
     page = f.html("<i>shop.csv")
     for heading in (
-        "History and forecast",
         "All models",
         "Parts",
         "How forecasts would have fared",
@@ -27,6 +25,8 @@ def test_the_report_has_all_its_parts() -> None:
         "The same in Python",
     ):
         assert f"<h2>{heading}</h2>" in page
+    assert "<summary>The forecast step by step</summary>" in page
+    assert page.index("<figure") < page.index("<h2>")  # the fan stands beside the answer
     assert "<b>sales" not in page
     assert "<i>shop" not in page
     assert "not drawn" not in page
@@ -61,9 +61,3 @@ def test_autocorrelations_are_those_of_the_definition() -> None:
     second = gaps[1] * gaps[3] + gaps[3] * gaps[5]
     np.testing.assert_allclose(autocorrelation(x, 2), [first / total, second / total])
     assert autocorrelation(np.ones(5), 2) == pytest.approx([0.0, 0.0])
-
-
-def test_headings_that_are_not_shown_are_not_explained() -> None:
-    assert heading_words().startswith("score: log density")
-    assert "in 80 %: share" in heading_words()
-    assert "in 80 %" not in heading_words(["in 80 %", "prob."])

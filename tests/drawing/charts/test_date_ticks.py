@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from posteriori.drawing.charts.date_ticks import date_ticks, days_of
+from posteriori.drawing.charts.ticks import date_ticks, days_of
 
 
 def ticks_between(first, last, most=7):

@@ -12,7 +12,7 @@ from posteriori.inference.series.scalar_chain import filter_scalar, smooth_scala
 from posteriori.sequence import StructuralSeries
 from posteriori.sequence.series.series_form import join_parts
 from posteriori.sequence.series.series_parts import matern_part, trend_part
-from posteriori.sequence.series.structural_choices import make_problem
+from posteriori.sequence.series.series_problem import make_problem
 from tests.sequence.series.textbook_series import TextbookSeries
 
 SCALES = {"noise": 0.7, "level": 0.3, "slope": 0.05, "season": 0.2}

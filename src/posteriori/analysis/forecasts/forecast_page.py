@@ -1,46 +1,66 @@
-"""The reports of one forecast and of several: sections, and figures over time and by step ahead."""
+"""What one forecast and several have found, for terminal and report: tables, figures and words in their places."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.forecasts.forecast_words import (
-    forecast_rows,
-    heading_words,
-    series_rows,
-    step_rows,
+from posteriori.analysis.forecasts.forecast_words import known_values, step_texts
+from posteriori.analysis.report.figures import draw_sensitivity
+from posteriori.analysis.report.time_figures import (
+    draw_autocorrelation,
+    draw_errors,
+    draw_fan,
+    draw_forecast_levels,
+    draw_part,
+    draw_surprises,
 )
-from posteriori.analysis.ranking.ranked_result import failures_of, warnings_of
-from posteriori.analysis.report.figures import DASHES, draw_sensitivity, level_line
 from posteriori.analysis.table.series_calendar import time_words
-from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.table.wording import (
+    counted,
+    even_number,
+    fixed_number,
+    number_with_error,
+    short_number,
+)
 from posteriori.analysis.tasks.sections import (
     Beside,
     Figure,
+    Finding,
     Grid,
     Items,
-    Page,
     Part,
     Section,
     Words,
 )
-from posteriori.drawing.charts.chart import BROAD, Axis, Chart
-from posteriori.drawing.charts.date_ticks import date_ticks, days_of
-from posteriori.drawing.charts.marks import Band, Curve, Dots, Mark, Segments, histogram
-from posteriori.drawing.charts.ticks import round_ticks, whole_ticks
-from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
-from posteriori.sequence.series.series_measures import autocorrelation
+from posteriori.selection.comparison import Row
+from posteriori.selection.cross_validation import Metrics
 from posteriori.sequence.series.structural_series import StructuralSeries
 
 if TYPE_CHECKING:
     from posteriori.analysis.forecasts.forecast_result import Forecast, Forecasts
 
-__all__ = ["make_forecast_page", "make_forecasts_page"]
+__all__ = ["draw_forecast", "forecast_findings", "forecasts_findings"]
+
+#: A header, and rows of as many texts.
+Rows: TypeAlias = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
+#: What the headings of the rankings mean.
+_HEADINGS = {
+    "off by": "how far medians were off on average",
+    "score": "log density of what came after the origins, ± standard error over origins",
+    "behind": "difference of log densities to the best, ± standard error over origins",
+    "CRPS": "mean distance of forecasts from what came",
+    "scaled": "mean absolute error in units of the seasonal naive forecast's",
+    "in 80 %": "share of what came inside the 80 % intervals",
+    "weight": "share in the average",
+}
 
 #: Standard deviations from which on a value is an outlier, and a move of the level a shift.
 _FAR = 3.0
@@ -50,70 +70,67 @@ _LISTED, _MOST_STEPS, _LAGS = 12, 60, 24
 _SHOWN, _LEAST_SHOWN = 12, 120
 #: Series that are drawn.
 _MOST_SERIES = 24
-#: Width and height of figures over time.
-_LONG = (BROAD, 230.0)
-#: Ticks of dates, at most.
-_MOST_DATES = 7
-#: Steps of one figure; a longer series is thinned.
-_MOST_POINTS = 2000
-#: How strongly intervals are painted, the widest first.
-_SHADES = (0.18, 0.32, 0.4)
 
 
-def make_forecast_page(found: Forecast, title: str) -> Page:
-    """Return the report; the title is what the data are called."""
-    parts = [
-        Section("History and forecast", _fan_and_intervals(found)),
-        Section("What the event changed", _event(found)),
-        Section("All models", _ranking(found)),
-        Section("Parts", _parts(found)),
-        Section("How forecasts would have fared", _origins(found)),
-        Section("What the model was surprised by", _residuals(found)),
-        Section("Priors, and what moving them changes", _priors(found)),
-        Section("What was done", [Items(found.notes)]),
-    ]
-    name = found.dated.value.name
-    return Page(f"Forecast of {name} in {title}", _lede(found), parts, found.options.seed)
+def forecast_findings(found: Forecast) -> Iterator[Finding]:
+    """Yield the ranking, the forecast step by step, parts of the series, trials in the past, and priors."""
+    if found.metrics:
+        yield Finding("All models", partial(_tried, found))
+    yield Finding("All models", partial(_ranking, found), "both")
+    if not found.failure:
+        if found.metrics:
+            yield Finding(
+                "Densities and evidences", lambda: [_explained(*detailed_rows(found))], "details"
+            )
+        yield Finding("The forecast step by step", lambda: [_steps(found)], "details")
+        yield Finding("What the event changed", partial(_event, found))
+        yield Finding("Parts", partial(_parts, found))
+        yield Finding("How forecasts would have fared", partial(_origins, found))
+        yield Finding("What the model was surprised by", partial(_residuals, found))
+        yield Finding("Priors, and what moving them changes", partial(_priors, found))
+    yield Finding("What was done", lambda: [Items(found.notes)])
 
 
-def make_forecasts_page(found: Forecasts, title: str) -> Page:
-    """Return the report; the title is what the data are called."""
-    first = list(found.series.items())[:_MOST_SERIES]
+def forecasts_findings(found: Forecasts) -> Iterator[Finding]:
+    """Yield all series in a table, and the first of them one by one."""
+    header, rows = series_rows(found)
+    first, more = rows[:_MOST_SERIES], len(rows) - _MOST_SERIES
+    rest = [Words(f"and {counted(more, 'more series', 'more series')}", "dim")] if more > 0 else []
+    yield Finding("All series", lambda: [Grid(header, first), *rest], "terminal")
+    yield Finding("All series", lambda: [Grid(header, rows)])
+    yield Finding("Series by series", partial(_one_by_one, found))
+    yield Finding("What was done", lambda: [Items(found.notes)])
+
+
+def _one_by_one(found: Forecasts) -> list[Part]:
     drawn: list[Part] = []
-    for name, one in first:
-        drawn += [Words(name, "bold"), Words(one.verdict), *_fan_and_intervals(one)]
-    more = len(found.series) - len(first)
-    if more > 0:
-        drawn.append(Words(f"And {counted(more, 'more series', 'more series')}."))
-    parts = [
-        Section("All series", [Grid(*series_rows(found))]),
-        Section("Series by series", drawn),
-        Section("What was done", [Items(found.notes)]),
-    ]
-    lede = f"Forecasts of {counted(len(found.series), 'series', 'series')}."
-    name = found.dated.value.name
-    return Page(f"Forecasts of {name} in {title}", lede, parts, found.options.seed)
+    for name, one in found.by_change[:_MOST_SERIES]:
+        steps = Section("The forecast step by step", [_steps(one)])
+        drawn += [Words(name, "bold"), Words(one.verdict), draw_forecast(one), steps]
+    return drawn
 
 
-def _lede(found: Forecast) -> str:
-    problem, calendar = found.prepared.problem, found.prepared.calendar
-    ahead = counted(problem.horizon, calendar.step, calendar.steps)
-    models = counted(len(found.outcomes), "model")
-    by = f"at {counted(len(problem.origins), 'origin')}" if problem.origins else "by evidence"
-    known = counted(int((~np.isnan(problem.rows.y)).sum()), "value")
-    return f"{ahead} ahead from {known}; {models} compared {by}."
-
-
-def _fan_and_intervals(found: Forecast) -> list[Part]:
-    """Return the figure of history and forecast, and the forecast step by step."""
+def draw_forecast(found: Forecast, caption: str = "") -> Figure:
+    """Draw the end of the series, and the fan of what comes next."""
     rows, later = found.prepared.problem.rows, found.prepared.later
     times = rows.clock.times(rows.positions)
-    label, mass = found.dated.value.name, found.options.mass
     shown = slice(-max(_SHOWN * len(later.times), _LEAST_SHOWN), None)
-    past, ahead = (times[shown], rows.y[shown]), (found.frame, later.times, mass)
-    fan = Figure(_draw_fan(label, *past, *ahead, found.prepared.actual), long=True)
+    past, ahead = (times[shown], rows.y[shown]), (found.frame, later.times, found.options.mass)
+    fan = draw_fan(found.dated.value.name, *past, *ahead, found.prepared.actual)
+    return Figure(fan, caption, long=True)
+
+
+def _ranking(found: Forecast) -> list[Part]:
+    return [_explained(*ranked_rows(found)), *found.remarks()]
+
+
+def _steps(found: Forecast) -> Grid:
     header, steps = step_rows(found)
-    return [fan, Section("The forecast step by step", [Grid(header, steps[:_MOST_STEPS])])]
+    return Grid(header, steps[:_MOST_STEPS])
+
+
+def _explained(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Grid:
+    return Grid(header, rows, strong=True, remarks=partial(heading_words, header))
 
 
 def _event(found: Forecast) -> list[Part]:
@@ -139,20 +156,16 @@ def _event(found: Forecast) -> list[Part]:
     return [said, Grid(header, rows[:_MOST_STEPS])]
 
 
-def _ranking(found: Forecast) -> list[Part]:
+def _tried(found: Forecast) -> list[Part]:
     problem = found.prepared.problem
-    listed = Grid(*forecast_rows(found), strong=True)
-    if not problem.origins:
-        said = "Models are ranked by their evidence: the log probability of all values under each of them."
-        return [Words(said), listed]
     times = problem.rows.clock.times(problem.rows.positions[[o - 1 for o in problem.origins]])
     last = ", ".join(time_words(problem.rows.clock, time) for time in times)
     said = (
-        f"Every model was fitted to the values up to each of {last}, and said how probable what came after it "
-        f"was. S{heading_words()[1:]}. The average makes the forecast; its weights follow from what models "
-        "said one step ahead and after the origins, and at each origin from what was known then."
+        f"Every model was fitted to the values up to each of {last}, and said what would come after it. The average "
+        "makes the forecast; its weights follow from what models said one step ahead and after the origins, and at "
+        "each origin from what was known then."
     )
-    return [Words(said), listed, Items([*failures_of(found), *warnings_of(found)])]
+    return [Words(said)]
 
 
 def _parts(found: Forecast) -> list[Part]:
@@ -163,7 +176,7 @@ def _parts(found: Forecast) -> list[Part]:
     times = rows.clock.times(rows.positions)
     names = [name for name in components if not name.endswith(("_lower", "_upper"))]
     drawn = [
-        _draw_part(name, times, components[[name, f"{name}_lower", f"{name}_upper"]])
+        draw_part(name, times, components[[name, f"{name}_lower", f"{name}_upper"]])
         for name in names
         if name != "fit"
     ]
@@ -178,19 +191,19 @@ def _parts(found: Forecast) -> list[Part]:
 
 def _origins(found: Forecast) -> list[Part]:
     problem = found.prepared.problem
-    if found.kept not in found.metrics:
+    if not found.metrics:
         return []
     errors = {found.words(found.kept): _errors_by_step(found, found.kept)}
     if "walk" in found.metrics and found.kept != "walk":
         errors["walk"] = _errors_by_step(found, "walk")
     unit = found.prepared.calendar.steps
     ahead = Figure(
-        _draw_errors(errors, np.unique(problem.steps_ahead), unit),
+        draw_errors(errors, np.unique(problem.steps_ahead), unit),
         "How far medians were off, by how far ahead they were.",
     )
     levels = found.outcomes[found.kept].unseen.level
     spread = Figure(
-        _draw_forecast_levels(levels),
+        draw_forecast_levels(levels),
         "Where values lay in their forecasts: evenly if these are calibrated, at the ends if they are too narrow.",
     )
     metrics = found.metrics[found.kept]
@@ -220,13 +233,13 @@ def _residuals(found: Forecast) -> list[Part]:
     times = rows.clock.times(rows.positions)
     most = min(_LAGS, len(innovations) // 3)
     left = Figure(
-        _draw_autocorrelation(innovations, most),
+        draw_autocorrelation(innovations, most),
         f"Of what “{found.words(found.components_of)}” did not foretell a step ahead. Outside the band "
         "something repeats that the model does not know.",
     )
     told: list[Part] = [Beside([left], _surprises(found, residuals, times))]
     if not residuals[["outlier", "shift"]].isna().all(axis=None):
-        told.append(Figure(_draw_surprises(times, residuals, _FAR), long=True))
+        told.append(Figure(draw_surprises(times, residuals, _FAR), long=True))
     return told
 
 
@@ -277,119 +290,101 @@ def _priors(found: Forecast) -> list[Part]:
     return told
 
 
-# -- figures ---------------------------------------------------------------------------------
+# -- tables ----------------------------------------------------------------------------------
 
 
-def _draw_fan(
-    label: str,
-    times: Any,
-    values: Array,
-    frame: pd.DataFrame,
-    later: Any,
-    mass: Sequence[float],
-    actual: Array | None = None,
-) -> str:
-    """Draw a series and the fan of its forecast.
-
-    Parameters
-    ----------
-    label : str
-        Of the values.
-    times, values : (T,)
-    frame : DataFrame
-        ``median`` and ends of intervals of later steps.
-    later : (H,)
-        Their times.
-    mass : sequence of float
-    actual : (H,), optional
-        What came at these steps, where that is known.
-    """
-    step, ahead = max(1, len(values) // _MOST_POINTS), _places(later)
-    marks: list[Mark] = [Curve(_places(times)[::step], values[::step], "ink", 1.1)]
-    for shade, m in zip(_SHADES, sorted(mass, reverse=True), strict=False):
-        low, high = (frame[f"{end}_{100 * m:g}"].to_numpy() for end in ("lower", "upper"))
-        marks.append(Band(ahead, low, high, opacity=shade, label=f"{100 * m:g} %"))
-    marks.append(Curve(ahead, frame["median"].to_numpy(), width=1.8, label="median"))
-    if actual is not None and len(actual):
-        marks.append(Curve(ahead, actual, "second", 1.5, label="what came"))
-    up = Axis(short_text(label, 26), grid=True)
-    return Chart(f"{label} and its forecast", marks, _time_axis(times), up, _LONG).svg()
+def heading_words(header: Sequence[str], hidden: Sequence[str] = ()) -> list[str]:
+    """Return what the headings of a ranking mean, but for those that are not shown; nothing without origins."""
+    shown = [name for name in header if name in _HEADINGS and name not in hidden]
+    told = "; ".join(f"{name}: {_HEADINGS[name]}" for name in shown)
+    return [told] if "off by" in header or "score" in header else []
 
 
-def _draw_part(label: str, times: Any, part: pd.DataFrame) -> str:
-    """Draw a smoothed part with its band; the columns of ``part`` are mean, lower and upper end."""
-    step = max(1, len(part) // _MOST_POINTS)
-    mean, low, high = (part.iloc[::step, k].to_numpy() for k in range(3))
-    places = _places(times)[::step]
-    marks: list[Mark] = [Band(places, low, high, opacity=0.25), Curve(places, mean, width=1.5)]
-    up = Axis(short_text(label, 20), grid=True)
-    return Chart(label, marks, _time_axis(times), up, (_LONG[0], 137.0)).svg()
+def ranked_rows(found: Forecast) -> Rows:
+    """Return the ranking for everybody: a header, and a row of texts for each candidate, best first."""
+    if not found.metrics:
+        return detailed_rows(found)
+    return _rows(found, ("model", "off by", "in 80 %", "behind", "weight"))
 
 
-def _draw_errors(errors: Mapping[str, Array], steps: Array, unit: str) -> str:
-    """Draw mean absolute errors by how far ahead, a line for each model."""
-    marks: list[Mark] = []
-    for (name, line), color, dashes in zip(
-        errors.items(), ("first", "muted"), DASHES, strict=False
-    ):
-        marks += [
-            Curve(steps, line, color, 1.6, dashes, label=short_text(name, 30)),
-            Dots(steps, line, color, 2.0),
-        ]
-    axes = Axis(f"{unit} ahead", ticks=whole_ticks), Axis("mean absolute error", low=0.0, grid=True)
-    return Chart("Error by step ahead", marks, *axes).svg()
+def detailed_rows(found: Forecast) -> Rows:
+    """Return the ranking for statisticians: densities, errors and evidences."""
+    if not found.metrics:
+        return _rows(found, ("model", "evidence", "behind", "prob."))
+    return _rows(found, ("model", "score", "CRPS", "scaled", "evidence", "prob."))
 
 
-def _draw_forecast_levels(levels: Array) -> str:
-    """Draw how many values lie at which level of their forecasts: even where these are calibrated."""
-    bars = histogram(levels, (0.0, 1.0), 10, opacity=0.75)
-    expected = level_line(len(levels) / 10.0, "second", 1.3, "6 3")
-    axes = Axis("level in the forecast", 0.0, 1.0), Axis("values", low=0.0, grid=True)
-    return Chart("Levels of values in their forecasts", [bars, expected], *axes).svg()
+def _rows(found: Forecast, header: tuple[str, ...]) -> Rows:
+    def cells(row: Row) -> list[str]:
+        if row.failure:
+            return ["failed", *("" for _ in header[2:])]
+        return [_CELLS[name](row, found.metrics.get(row.name, {})) for name in header[1:]]
+
+    return header, [(found.words(row.name), *cells(row)) for row in found.ranking.rows]
 
 
-def _draw_autocorrelation(residuals: Array, most: int) -> str:
-    """Draw the autocorrelation of residuals, with the band that independent ones stay within."""
-    found = autocorrelation(residuals, most)
-    band = 1.96 / np.sqrt(max((~np.isnan(residuals)).sum(), 1))
-    lags = np.arange(1, most + 1)
-    marks: list[Mark] = [
-        Band([-np.inf, np.inf], -band, band, "muted", 0.2),
-        Segments((lags, lags), (np.zeros(most), found), width=2.0),
-        Dots(lags, found, radius=2.0),
-        level_line(0.0, "muted", 0.8),
+def _behind(row: Row, metrics: Metrics) -> str:
+    if not metrics:
+        return fixed_number(row.log_bayes_factor) if row.log_bayes_factor < 0.0 else ""
+    gap = row.elpd_difference
+    return "" if gap == 0.0 else number_with_error(gap, row.elpd_difference_se)
+
+
+def _probability(row: Row, _: Metrics) -> str:
+    p = row.probability
+    return "" if math.isnan(p) else f"{p:.2f}" if p >= 0.005 else "<0.01"
+
+
+#: How the cells of a row are written, by heading.
+_CELLS: dict[str, Callable[[Row, Metrics], str]] = {
+    "off by": lambda row, metrics: even_number(metrics["MAE"], 3),
+    "in 80 %": lambda row, metrics: f"{100 * metrics['inside 80 %']:.0f} %",
+    "behind": _behind,
+    "weight": lambda row, metrics: f"{row.weight:.2f}" if row.weight > 0.0 else "",
+    "score": lambda row, metrics: number_with_error(row.elpd, row.elpd_se),
+    "CRPS": lambda row, metrics: even_number(metrics["CRPS"], 3),
+    "scaled": lambda row, metrics: fixed_number(metrics["scaled error"], 2),
+    "evidence": lambda row, _: (
+        "" if math.isnan(row.log_evidence) else fixed_number(row.log_evidence)
+    ),
+    "prob.": _probability,
+}
+
+
+def step_rows(found: Forecast) -> Rows:
+    """Return the forecast step by step: medians, and ends of the intervals."""
+    frame, clock = found.frame, found.prepared.problem.rows.clock
+    columns = [name for name in frame if name.startswith(("median", "lower_", "upper_"))]
+    header = (
+        found.prepared.calendar.step,
+        *(name.replace("_", " ") + " %" * ("_" in name) for name in columns),
+    )
+    times = [time_words(clock, time) for time in found.prepared.later.times]
+    rows = [
+        (when, *(short_number(value) for value in line))
+        for when, line in zip(times, frame[columns].to_numpy(), strict=True)
     ]
-    wide = max(0.5, 1.15 * float(np.abs(found).max()))
-    axes = Axis("steps between", ticks=whole_ticks), Axis("correlation", -wide, wide, grid=True)
-    return Chart("Autocorrelation of residuals", marks, *axes).svg()
+    return header, rows
 
 
-def _draw_surprises(times: Any, residuals: pd.DataFrame, limit: float) -> str:
-    """Draw standardised outliers and shifts of the level over time."""
-    marks: list[Mark] = []
-    for column, color, hollow in (("outlier", "first", False), ("shift", "second", True)):
-        line = residuals[column].to_numpy()
-        if not np.isnan(line).all():
-            marks.append(Dots(_places(times), line, color, 1.6, 0.8, hollow, f"{column}s"))
-    marks += [level_line(side, "muted", 1.0, "4 3") for side in (-limit, limit)]
-    up = Axis("standard deviations", grid=True)
-    size = (_LONG[0], 166.0)
-    return Chart("Outliers and shifts of the level", marks, _time_axis(times), up, size).svg()
-
-
-def _places(times: Any) -> Array:
-    """Return times as numbers: dates as days."""
-    if isinstance(times, pd.DatetimeIndex):
-        return days_of(times.tz_localize(None).to_numpy())
-    return np.asarray(times, dtype=np.float64)
-
-
-def _time_axis(times: Any) -> Axis:
-    """Write dates in short, and other times as plain numbers."""
-    dated = isinstance(times, pd.DatetimeIndex)
-    return Axis(most=_MOST_DATES, ticks=date_ticks if dated else _plain_ticks)
-
-
-def _plain_ticks(low: float, high: float, most: int) -> tuple[Array, list[str]]:
-    places = round_ticks(low, high, most)
-    return places, [f"{place:g}" for place in places]
+def series_rows(found: Forecasts) -> Rows:
+    """Return a header, and for every series what is forecast of it and how well that went, largest fall first."""
+    mass = f"{100 * found.options.mass[0]:g} %"
+    header = ("series", "values", "last", "at the end", mass, "off by", "in 80 %", "best model")
+    rows: list[tuple[str, ...]] = []
+    for name, one in found.by_change:
+        metrics, last = one.metrics.get(one.kept, {}), step_texts(one, -1)
+        rows.append(
+            (
+                name,
+                str(len(known_values(one))),
+                short_number(known_values(one)[-1]),
+                f"{last.median} ({last.time})",
+                f"{last.low} to {last.high}",
+                even_number(metrics["MAE"], 3) if metrics else "",
+                f"{100 * metrics['inside 80 %']:.0f} %" if metrics else "",
+                one.words(one.best),
+            )
+        )
+    rows += [(name, "failed", *("" for _ in header[2:])) for name in found.failures]
+    return header, rows

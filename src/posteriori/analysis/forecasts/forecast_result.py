@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.forecasts.forecast_page import (
-    make_forecast_page,
-    make_forecasts_page,
+    draw_forecast,
+    forecast_findings,
+    forecasts_findings,
 )
 from posteriori.analysis.forecasts.forecast_words import (
-    forecast_rows,
-    heading_words,
-    series_rows,
-    step_rows,
-    verdict_of_forecast,
-    verdict_of_forecasts,
+    answer_of_forecast,
+    answer_of_forecasts,
+    known_values,
+    reasons_of_forecast,
+    reasons_of_forecasts,
 )
-from posteriori.analysis.forecasts.prepared_series import ForecastOptions, Prepared
+from posteriori.analysis.forecasts.prepared_series import (
+    EventEffect,
+    ForecastOptions,
+    Prepared,
+    measure_event,
+)
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.ranking.ranked_result import RankedResult
 from posteriori.analysis.saved.forecast_model import ForecastModel, keep_forecasts
@@ -31,23 +36,20 @@ from posteriori.analysis.table.dated_column import DatedTable
 from posteriori.analysis.table.series_calendar import interval_columns
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.tasks.contract import TaskResult
-from posteriori.analysis.tasks.sections import CodeAgain, Grid, Name, Page, Printed, Words
+from posteriori.analysis.tasks.sections import CodeAgain, Figure, Finding, Name
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
+from posteriori.sequence.series.series_average import SeriesAverage
 from posteriori.sequence.series.structural_series import StructuralSeries
 
 __all__ = ["EventEffect", "Forecast", "Forecasts"]
 
-#: Series whose line is printed.
-_MOST_SERIES = 24
 _AGAIN = CodeAgain(
     "forecast",
     "f",
     "forecast",
     ("f.frame, f.dist  # the forecast", "f.ranking, f.components"),
 )
-#: Paths behind the effect of an event in sum.
-_PATHS = 4000
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -85,7 +87,7 @@ class Forecast(RankedResult):
     @property
     def best(self) -> str:
         """The candidate at the top: it foresaw best what came after the origins."""
-        return self.ranking.best
+        return next(iter(self.outcomes))
 
     @property
     def kept(self) -> str:
@@ -96,9 +98,24 @@ class Forecast(RankedResult):
         return AVERAGE if AVERAGE in self.outcomes else self.best
 
     @property
+    def seed(self) -> int:
+        """Of random draws."""
+        return self.options.seed
+
+    @property
+    def widening(self) -> float:
+        """By how much intervals are widened, as those of the model did not hold at the origins; 1 where they did."""
+        return self.metrics.get(self.kept, {}).get("widening", 1.0)
+
+    @cached_property
     def fitted(self) -> Any:
-        """Its model, fitted to all steps."""
-        return self.outcomes[self.kept].model[-1]
+        """The model that makes the forecast, fitted to all steps, its intervals widened if need be."""
+        model = self.outcomes[self.kept].model[-1]
+        if self.widening == 1.0:
+            return model
+        alone = {self.kept: model}, {self.kept: 1.0}
+        members = (model.models, model.weights) if isinstance(model, SeriesAverage) else alone
+        return SeriesAverage(*members, self.widening)
 
     @cached_property
     def dist(self) -> Any:
@@ -115,14 +132,14 @@ class Forecast(RankedResult):
 
     @property
     def components_of(self) -> str:
-        """The best candidate that has parts; empty if none has."""
-        found = (
-            row.name
+        """The candidate with parts that has the largest share in the average, or is the best; empty if none has any."""
+        found = [
+            row
             for row in self.ranking.rows
             if (o := self.outcomes[row.name]).model is not None
             and isinstance(o.model[-1], StructuralSeries)
-        )
-        return next(found, "")
+        ]
+        return max(found, key=lambda row: np.nan_to_num(row.weight)).name if found else ""
 
     @cached_property
     def components(self) -> pd.DataFrame:
@@ -138,29 +155,37 @@ class Forecast(RankedResult):
         """What an event changed, if one was asked for."""
         if self.options.event is None:
             return None
-        return _measure_event(self.fitted, self.dist, self.prepared, self.options)
+        return measure_event(self.fitted, self.dist, self.prepared, self.options)
 
     @cached_property
     def model(self) -> ForecastModel:
         """The model that is kept as one that takes tables, absorbs later values, and can be saved."""
         return keep_forecasts(self.dated, {self.prepared.name: self})
 
+    @cached_property
+    def verdict(self) -> str:  # type: ignore[override]
+        """What the series will do, how much nearer that was than repeating values, and what to beware of."""
+        return answer_of_forecast(self)
+
     @property
-    def verdict(self) -> str:
-        """Which model foresees best, by how much, whether it beats the walk, and what it says."""
-        return verdict_of_forecast(self)
+    def reasons(self) -> Sequence[str]:
+        return reasons_of_forecast(self)
 
-    def printed(self, *, details: bool = False) -> Iterator[Printed]:
-        known = bool(self.prepared.problem.origins)
-        yield Grid(
-            *forecast_rows(self), remarks=lambda hidden: [heading_words(hidden)] if known else []
-        )
-        yield from self.remarks()
-        if details and not self.failure:
-            yield Grid(*step_rows(self))
+    @property
+    def picture(self) -> Figure | None:
+        return None if self.failure else draw_forecast(self)
 
-    def page(self, title: str) -> Page:
-        return make_forecast_page(self, title)
+    def heading(self, data: str) -> tuple[str, str]:
+        problem, calendar = self.prepared.problem, self.prepared.calendar
+        ahead = counted(problem.horizon, calendar.step, calendar.steps)
+        models = counted(len(self.outcomes), "model")
+        by = f"at {counted(len(problem.origins), 'origin')}" if problem.origins else "by evidence"
+        values = counted(len(known_values(self)), "value")
+        lede = f"{ahead} ahead from {values}; {models} compared {by}."
+        return f"Forecast of {self.dated.value.name} in {data}", lede
+
+    def findings(self) -> Iterator[Finding]:
+        return forecast_findings(self)
 
     def code(self, loading: str = "") -> str:
         dated, options = self.dated, self.options
@@ -182,7 +207,7 @@ class Forecast(RankedResult):
         return _AGAIN.code(asked, loading)
 
     def data(self) -> dict[str, Any]:
-        return {**super().data(), "forecast": self.frame}
+        return {**super().data(), "forecast": self.frame, "widening": self.widening}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -247,9 +272,36 @@ class Forecasts(TaskResult):
         return keep_forecasts(self.dated, self.series)
 
     @property
+    def seed(self) -> int:
+        """Of random draws."""
+        return self.options.seed
+
+    @cached_property
+    def by_change(self) -> list[tuple[str, Forecast]]:
+        """The series, the largest fall first, beside their mean size."""
+
+        def change(one: Forecast) -> float:
+            size = float(np.abs(known_values(one)).mean()) or 1.0
+            return float(one.frame["median"].iloc[-1] - known_values(one)[-1]) / size
+
+        return sorted(self.series.items(), key=lambda pair: change(pair[1]))
+
+    @property
     def verdict(self) -> str:
-        """How many series there are, and which models foresee them best."""
-        return verdict_of_forecasts(self)
+        """What each series will do, the largest fall first."""
+        return answer_of_forecasts(self)
+
+    @property
+    def reasons(self) -> Sequence[str]:
+        return reasons_of_forecasts(self)
+
+    @property
+    def picture(self) -> Figure | None:
+        """The series that falls most."""
+        if not self.series:
+            return None
+        name, one = self.by_change[0]
+        return draw_forecast(one, f"“{name}”, the first of these")
 
     @property
     def failure(self) -> str:
@@ -257,16 +309,12 @@ class Forecasts(TaskResult):
         why = next(iter(self.failures.values()), "")
         return "" if self.series else f"no series was forecast: {why}"
 
-    def printed(self, *, details: bool = False) -> Iterator[Printed]:
-        header, rows = series_rows(self)
-        most = len(rows) if details else _MOST_SERIES
-        yield Grid(header, rows[:most])
-        if len(rows) > most:
-            more = counted(len(rows) - most, "more series", "more series")
-            yield Words(f"and {more}", "dim")
+    def heading(self, data: str) -> tuple[str, str]:
+        lede = f"Forecasts of {counted(len(self.series), 'series', 'series')}."
+        return f"Forecasts of {self.dated.value.name} in {data}", lede
 
-    def page(self, title: str) -> Page:
-        return make_forecasts_page(self, title)
+    def findings(self) -> Iterator[Finding]:
+        return forecasts_findings(self)
 
     def code(self, loading: str = "") -> str:
         return next((one.code(loading) for one in self.series.values()), "")
@@ -283,58 +331,6 @@ class Forecasts(TaskResult):
 
     def __len__(self) -> int:
         return len(self.series)
-
-
-class EventEffect(NamedTuple):
-    """The effect of what began with an event.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        For each step the value that came, and the effect, value less forecast: median and ends of intervals.
-    total : float
-        Median of the effect in sum, over the steps that have a value.
-    intervals : dict from mass to (low, high)
-        Of the effect in sum.
-    probability : float
-        That the effect in sum is positive.
-    """
-
-    frame: pd.DataFrame
-    total: float
-    intervals: dict[float, tuple[float, float]]
-    probability: float
-
-
-def _measure_event(
-    model: Any, dist: Any, prepared: Prepared, options: ForecastOptions
-) -> EventEffect:
-    """Return the effect of an event, from a model that has seen only what was before.
-
-    Parameters
-    ----------
-    model : model of a series
-    dist : distributions
-        Its forecasts from the event on.
-    prepared : Prepared
-        With the values that came.
-    options : ForecastOptions
-    """
-    actual = prepared.actual
-    columns: dict[str, Any] = {"time": prepared.later.times, "value": actual}
-    columns["effect"] = actual - np.asarray(dist.median)
-    for m in options.mass:
-        low, high = (np.asarray(dist.quantile(0.5 + side * m)) for side in (-0.5, 0.5))
-        columns[f"effect_lower_{100 * m:g}"] = actual - high
-        columns[f"effect_upper_{100 * m:g}"] = actual - low
-    known = ~np.isnan(actual)
-    paths = model.sample_paths(draws=_PATHS, rng=options.seed, **prepared.asked_steps)
-    sums = actual[known].sum() - np.asarray(paths)[:, known].sum(axis=1)
-    intervals = {
-        m: tuple(np.quantile(sums, [0.5 - 0.5 * m, 0.5 + 0.5 * m]).tolist()) for m in options.mass
-    }
-    total = float(np.median(sums))
-    return EventEffect(pd.DataFrame(columns), total, intervals, float(np.mean(sums > 0.0)))
 
 
 def _plain_times(times: Any) -> Any:

@@ -1,189 +1,228 @@
-"""Forecasts in words: the ranking as a table of texts, and the verdict."""
+"""Forecasts in words: what a series will do, how far such forecasts were off, what that rests on; tables of texts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.table.series_calendar import time_words
 from posteriori.analysis.table.wording import (
     counted,
-    even_number,
-    fixed_number,
     number_with_error,
+    probability_words,
     short_number,
 )
+from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
+from posteriori.selection.origin_scores import naive_forecasts
 
 if TYPE_CHECKING:
     from posteriori.analysis.forecasts.forecast_result import Forecast, Forecasts
 
 __all__ = [
-    "event_sentence",
-    "forecast_rows",
-    "heading_words",
-    "series_rows",
-    "step_rows",
-    "verdict_of_forecast",
-    "verdict_of_forecasts",
+    "answer_of_forecast",
+    "answer_of_forecasts",
+    "known_values",
+    "reasons_of_forecast",
+    "reasons_of_forecasts",
+    "step_texts",
 ]
 
-#: What the headings of the ranking mean.
-_HEADINGS = {
-    "score": "log density of what came after the origins, ± standard error over origins",
-    "behind": "its difference to the best",
-    "CRPS": "mean distance of forecasts from what came",
-    "scaled": "mean absolute error in units of the seasonal naive forecast's",
-    "in 80 %": "share of the values inside the 80 % intervals",
-}
-
-_WALK = "walk"
+#: Forecasts that lie apart by less than this share of the interval are as good as one.
+_APART = 0.25
+#: Shares of the error below which a difference to repeating values is none worth telling.
+_HARDLY = 0.02
+#: A model that the evidence gives less is doubted.
+_DOUBTED = 0.01
+#: Series that the answer tells of, and models of the average.
+_TOLD, _NAMED = 4, 3
 
 
-def heading_words(hidden: Sequence[str] = ()) -> str:
-    """Return what the headings of the ranking mean, but for those that are not shown."""
-    return "; ".join(f"{name}: {words}" for name, words in _HEADINGS.items() if name not in hidden)
+class _Step(NamedTuple):
+    """A step ahead in texts: when, its median, and the ends of the narrowest interval."""
+
+    time: str
+    median: str
+    low: str
+    high: str
+    mass: str
 
 
-def forecast_rows(found: Forecast) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the ranking: a header, and a row of texts for each candidate, best first."""
-    header: tuple[str, ...] = (
-        "model",
-        "score",
-        "behind",
-        "CRPS",
-        "scaled",
-        "in 80 %",
-        "evidence",
-        "prob.",
-    )
-    if not found.prepared.problem.origins:
-        header = ("model", "evidence", "behind", "prob.")
-    return header, [_cells(row, found, len(header)) for row in found.ranking.rows]
+def step_texts(found: Forecast, k: int) -> _Step:
+    """Return the k-th step ahead in texts."""
+    later, mass = found.prepared.later, f"{100 * found.options.mass[0]:g}"
+    row = found.frame.iloc[k]
+    numbers = (row["median"], row[f"lower_{mass}"], row[f"upper_{mass}"])
+    median, low, high = map(short_number, numbers)
+    when = time_words(found.prepared.problem.rows.clock, later.times[k])
+    return _Step(when, median, low, high, mass)
 
 
-def _cells(row: Row, found: Forecast, width: int) -> tuple[str, ...]:
-    name = found.words(row.name)
-    if row.failure:
-        return (name, "failed", *("" for _ in range(width - 2)))
-    evidence = "" if math.isnan(row.log_evidence) else fixed_number(row.log_evidence)
-    probability = _probability(row.probability)
-    if row.name not in found.metrics:
-        behind = fixed_number(row.log_bayes_factor) if row.log_bayes_factor < 0.0 else ""
-        return (name, evidence, behind, probability)
-    metrics = found.metrics[row.name]
-    best = row.elpd_difference == 0.0
-    return (
-        name,
-        number_with_error(row.elpd, row.elpd_se),
-        "" if best else number_with_error(row.elpd_difference, row.elpd_difference_se),
-        even_number(metrics["CRPS"], 3),
-        fixed_number(metrics["scaled error"], 2),
-        f"{100 * metrics['inside 80 %']:.0f} %",
-        evidence,
-        probability,
-    )
+def known_values(found: Forecast) -> Array:
+    """Return the values that are known, in their order."""
+    y = found.prepared.problem.rows.y
+    return y[~np.isnan(y)]
 
 
-def _probability(p: float) -> str:
-    if math.isnan(p):
-        return ""
-    return f"{p:.2f}" if p >= 0.005 else "<0.01"
+class _Repeated(NamedTuple):
+    """How far forecasts that repeat values were off on average, and the error of what they were off by more."""
+
+    error: float
+    gain_error: float
 
 
-def verdict_of_forecast(found: Forecast) -> str:
-    """Say which model foresees best, by how much, whether it beats the walk; who makes the forecast, and what it is."""
+def _repeated(found: Forecast) -> dict[str, _Repeated]:
+    """Return what repeating the last value, and the last season, would have been off by after the origins."""
+    problem = found.prepared.problem
+    mine = np.abs(problem.values - found.outcomes[found.kept].unseen.median)
+    made = {}
+    for name, said in naive_forecasts(problem).items():
+        theirs = np.abs(problem.values - said)
+        gains, count = problem.sum_by_origin(theirs - mine), len(problem.origins)
+        error = np.sqrt(count) * gains.std(ddof=1) / len(mine) if count > 1 else 0.0
+        made[name] = _Repeated(float(theirs.mean()), float(error))
+    return made
+
+
+def _rivals(found: Forecast) -> list[float]:
+    """Return medians for the last step of all models that foresaw about as well as the best; none for many series."""
+    near = [row.name for row in found.ranking.rows if row.name == found.best or _is_near(row, 1.0)]
+    models = [found.outcomes[name].model for name in near if name != AVERAGE]
+    made = [m[-1].forecast(**found.prepared.asked_steps) for m in models if m is not None]
+    return [float(np.asarray(dist.median)[-1]) for dist in made] if len(made) > 1 else []
+
+
+# -- one series ------------------------------------------------------------------------------
+
+
+def answer_of_forecast(found: Forecast) -> str:
+    """Say what the series will do, how far such forecasts were off, and what to beware of."""
     if found.ranking.rows[0].failure:
         return "No model could be fitted."
-    parts = [_ranked_sentence(found), _walk_sentence(found), _average_sentence(found)]
-    parts += [_covered_sentence(found), event_sentence(found) or _ahead_sentence(found)]
-    return " ".join(part for part in parts if part)
-
-
-def _ranked_sentence(found: Forecast) -> str:
-    name, rows = found.words(found.best), found.ranking.rows
-    others = [row for row in rows[1:] if not row.failure]
-    if not found.prepared.problem.origins:
-        if not others:
-            return f"“{name}” is the only model."
-        p = rows[0].probability
-        second = found.words(others[0].name)
-        return f"By evidence “{name}” has probability {p:.2f}, before “{second}”."
-    if not others:
-        return f"“{name}” is the only model."
-    count = counted(len(found.prepared.problem.origins), "origin")
-    near = [row for row in others if _is_near(row)]
-    second = found.words(others[0].name)
-    gap = number_with_error(-others[0].elpd_difference, others[0].elpd_difference_se)
-    said = f"“{name}” foresaw best what came after {count}, {gap} in log density before “{second}”"
-    if near:
-        return f"{said}: as good as equal, like {counted(len(near), 'model')} within two standard errors."
-    return f"{said}: a clear lead."
-
-
-def _is_near(row: Row) -> bool:
-    error = row.elpd_difference_se
-    return not math.isnan(error) and -row.elpd_difference <= 2.0 * error
-
-
-def _walk_sentence(found: Forecast) -> str:
-    names = {row.name: row for row in found.ranking.rows if not row.failure}
-    if _WALK not in names or not found.prepared.problem.origins:
-        return ""
-    if found.best == _WALK:
-        return "Nothing beats the walk, which forecasts the last value."
-    walk = names[_WALK]
-    gap, error = -walk.elpd_difference, walk.elpd_difference_se
-    ratio = found.metrics[found.best]["CRPS"] / max(found.metrics[_WALK]["CRPS"], 1e-300)
-    told = number_with_error(gap, error)
-    change = f"CRPS {short_number(ratio, 2)} times as large"
-    if math.isnan(error) or gap > 2.0 * error:
-        return f"It beats the walk, which forecasts the last value, by {told} ({change})."
-    return f"Whether it beats the walk, which forecasts the last value, is open: {told} ({change})."
-
-
-def _average_sentence(found: Forecast) -> str:
-    if found.kept != AVERAGE:
-        return ""
-    shares = found.fitted.weights
-    first = sorted(shares, key=lambda n: -shares[n])[:3]
-    listed = ", ".join(f"{found.words(n)} {100 * shares[n]:.0f} %" for n in first)
-    return (
-        f"The forecast is that of the average: {listed}{' and others' if len(shares) > 3 else ''}."
-    )
-
-
-def _covered_sentence(found: Forecast) -> str:
-    if found.kept not in found.metrics:
-        return ""
-    share = found.metrics[found.kept]["inside 80 %"]
-    total = len(found.prepared.problem.values)
-    return f"Its 80 % intervals held {100 * share:.0f} % of {counted(total, 'value')}."
+    told = _event_sentence(found) or _ahead_sentence(found)
+    parts = (told, _tried_sentence(found), _tied_sentence(found), _widened_sentence(found))
+    return " ".join(part for part in (*parts, _untried_sentence(found)) if part)
 
 
 def _ahead_sentence(found: Forecast) -> str:
-    clock, later = found.prepared.problem.rows.clock, found.prepared.later
-    mass = found.options.mass[0]
-    name = f"{100 * mass:g}"
-    frame = found.frame
-    ends = [0, len(frame) - 1] if len(frame) > 1 else [0]
+    name, known = found.dated.value.name, known_values(found)
+    if known.min() == known.max():
+        return f"{name} has always been {short_number(known[0])}, and is expected to stay so."
+    told = _few_ahead if _mostly_nothing(found, known) else _values_ahead
+    return told(name, known, found)
+
+
+def _few_ahead(name: str, known: Array, found: Forecast) -> str:
+    last, more = step_texts(found, -1), 1.0 - np.asarray(found.dist.cdf(0.0))[-1]
+    return (
+        f"{name} is 0 most of the time: for {last.time} the chance of more is {_percent(more)}, and with a chance of "
+        f"{last.mass} % it is between {last.low} and {last.high}."
+    )
+
+
+def _values_ahead(name: str, known: Array, found: Forecast) -> str:
+    first, last = step_texts(found, 0), step_texts(found, -1)
+    ahead = (
+        f"{first.median} is expected for {first.time}, with a chance of {first.mass} % between {first.low} and "
+        f"{first.high}"
+    )
+    if last.time != first.time:
+        ahead += f", and {last.median} for {last.time} ({last.low} to {last.high})"
+    more = 1.0 - np.asarray(found.dist.cdf(known[-1]))[-1]
+    return (
+        f"{name}: {ahead}. The last value was {short_number(known[-1])}; the chance of more than that for "
+        f"{last.time} is {_percent(more)}."
+    )
+
+
+def _mostly_nothing(found: Forecast, known: Array) -> bool:
+    """Tell whether at least half of a series without negative values is 0, and so is the median ahead."""
+    zeros = known.min() == 0.0 and np.mean(known == 0.0) >= 0.5
+    return bool(zeros and found.frame["median"].iloc[-1] <= 0.0)
+
+
+def _percent(p: float) -> str:
+    return "above 99 %" if p > 0.99 else "below 1 %" if p < 0.01 else f"{100 * p:.0f} %"
+
+
+def _tried_sentence(found: Forecast) -> str:
+    """Say how far forecasts from the past were off, beside those that repeat values."""
+    if not found.metrics:
+        short = bool(found.options.origins) and not found.prepared.problem.origins
+        return "The series is too short to try the forecast on its own past." if short else ""
+    known = known_values(found)
+    if known.min() == known.max():
+        return ""
+    count = len(found.prepared.problem.origins)
+    points = f"{count} points in the past" if count > 1 else "one point in the past"
+    repeated = _repeated(found)
+    value = repeated["the last value"]
     told = [
-        f"{short_number(frame['median'].iloc[k])} for {time_words(clock, later.times[k])} "
-        f"({name} %: {short_number(frame[f'lower_{name}'].iloc[k])} to "
-        f"{short_number(frame[f'upper_{name}'].iloc[k])})"
-        for k in ends
+        _beside(found, name, naive)
+        for name, naive in repeated.items()
+        if naive is value or naive.error < value.error
     ]
-    return f"It expects {', and '.join(told)}."
+    off = short_number(found.metrics[found.kept]["MAE"], 3)
+    return f"From {points} it was off by {off} on average, {' and '.join(told)}."
 
 
-def event_sentence(found: Forecast) -> str:
+def _beside(found: Forecast, name: str, naive: _Repeated) -> str:
+    """Say how much less that is than repeating values, as far as the origins agree on it."""
+    named = f"repeating {name} ({short_number(naive.error, 3)})"
+    gain = naive.error - found.metrics[found.kept]["MAE"]
+    share = gain / naive.error if naive.error > 0.0 else -float(gain < 0.0)
+    if abs(share) < _HARDLY or abs(gain) <= naive.gain_error:
+        return f"{'hardly less' if share >= _HARDLY else 'no better'} than {named}"
+    return f"{100 * abs(share):.0f} % {'less' if share > 0.0 else 'more'} than {named}"
+
+
+def _tied_sentence(found: Forecast) -> str:
+    """Say that several models foresaw about as well, and how far their forecasts lie apart."""
+    rivals = _rivals(found)
+    if not rivals:
+        return ""
+    time, low, high = step_texts(found, -1).time, min(rivals), max(rivals)
+    mass = f"{100 * found.options.mass[0]:g}"
+    last = found.frame.iloc[-1]
+    told = f"{counted(len(rivals), 'model')} did about as well as the best"
+    if short_number(low) == short_number(high):
+        return f"{told}, and all say {short_number(low)} for {time}."
+    apart = (high - low) / max(last[f"upper_{mass}"] - last[f"lower_{mass}"], 1e-300)
+    matters = (
+        "it hardly matters which of them is taken" if apart < _APART else "their average is taken"
+    )
+    return f"{told}, and say between {short_number(low)} and {short_number(high)} for {time}: {matters}."
+
+
+def _widened_sentence(found: Forecast) -> str:
+    if found.widening == 1.0:
+        return ""
+    held = 100 * found.metrics[found.kept]["inside 80 %"]
+    return (
+        f"Its 80 % intervals held only {held:.0f} % of what came after these points, and are {found.widening:.2g} "
+        "times as wide here for that reason."
+    )
+
+
+def _untried_sentence(found: Forecast) -> str:
+    """Say that models were not waited for."""
+    why = [o.failure for name, o in found.outcomes.items() if name != AVERAGE]
+    for failure, words in ((INTERRUPTED, "it was stopped"), (OUT_OF_TIME, "time was over")):
+        if failure in why:
+            return (
+                f"{counted(why.count(failure), 'model')} of {len(why)} had no turn before {words}."
+            )
+    return ""
+
+
+def _event_sentence(found: Forecast) -> str:
     """Say what an event changed; nothing if none was asked for."""
-    effect = found.event
+    effect = None if found.options.event is None else found.event
     if effect is None:
         return ""
     mass = max(effect.intervals)
@@ -193,74 +232,166 @@ def event_sentence(found: Forecast) -> str:
     steps = counted(count, found.prepared.calendar.step, found.prepared.calendar.steps)
     return (
         f"From {found.options.event} on, {steps} came to {short_number(abs(effect.total))} {more} in sum than without "
-        f"what began then ({100 * mass:g} % of the effect: {short_number(low)} to {short_number(high)}); the effect is positive "
-        f"with probability {effect.probability:.3g}."
+        f"what began then ({100 * mass:g} % of the effect: {short_number(low)} to {short_number(high)}); the chance "
+        f"that it raised them is {_percent(effect.probability)}."
     )
 
 
-def step_rows(found: Forecast) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the forecast step by step: medians, and ends of the intervals."""
-    frame, clock = found.frame, found.prepared.problem.rows.clock
-    columns = [name for name in frame if name.startswith(("median", "lower_", "upper_"))]
-    header = (
-        found.prepared.calendar.step,
-        *(name.replace("_", " ") + " %" * ("_" in name) for name in columns),
+# -- what that rests on ----------------------------------------------------------------------
+
+
+def reasons_of_forecast(found: Forecast) -> list[str]:
+    """Say which model foresaw best, by how much, how probable it is, who makes the forecast, and what was held."""
+    if found.ranking.rows[0].failure:
+        return []
+    ranked = f"{_ranked(found)} {_against_walks(found)}".rstrip()
+    parts = (ranked, _doubt(found), _averaged(found), _held(found))
+    return [part for part in parts if part]
+
+
+def _ranked(found: Forecast) -> str:
+    name, rows = found.words(found.best), found.ranking.rows
+    others = [row for row in rows[1:] if not row.failure]
+    if not others:
+        return f"“{name}” is the only model."
+    second = found.words(others[0].name)
+    if not found.metrics:
+        p = probability_words(rows[0].probability)
+        return f"By evidence “{name}” has probability {p}, before “{second}”."
+    count = counted(len(found.prepared.problem.origins), "origin")
+    gap = _gap(others[0])
+    said = f"“{name}” foresaw best what came after {count}, {gap} in log density before “{second}”"
+    near = [row for row in others if _is_near(row, 2.0)]
+    if near:
+        return f"{said}: as good as equal, like {counted(len(near), 'model')} within two standard errors."
+    return f"{said}: a clear lead."
+
+
+def _gap(row: Row) -> str:
+    return number_with_error(-row.elpd_difference, row.elpd_difference_se)
+
+
+def _is_near(row: Row, errors: float) -> bool:
+    """Tell whether a model is at most so many standard errors behind the best."""
+    error = row.elpd_difference_se
+    return not math.isnan(error) and -row.elpd_difference <= errors * error
+
+
+def _doubt(found: Forecast) -> str:
+    """Doubt the model at the top where the evidence all but excludes it."""
+    rows = {row.name: row for row in found.ranking.rows if row.probability == row.probability}
+    if not found.metrics or found.best not in rows or rows[found.best].probability >= _DOUBTED:
+        return ""
+    likely = max(rows.values(), key=lambda row: row.probability)
+    return (
+        f"The evidence of all values doubts “{found.words(found.best)}”: its probability is "
+        f"{probability_words(rows[found.best].probability)}, that of “{found.words(likely.name)}” "
+        f"{probability_words(likely.probability)}; to be first after "
+        f"{counted(len(found.prepared.problem.origins), 'origin')} may be luck."
     )
-    times = [time_words(clock, time) for time in found.prepared.later.times]
-    rows = [
-        (when, *(short_number(value) for value in line))
-        for when, line in zip(times, frame[columns].to_numpy(), strict=True)
-    ]
-    return header, rows
+
+
+def _against_walks(found: Forecast) -> str:
+    told = [_against(found, "walk", "the last value")]
+    told.append(_against(found, "seasonal walk", "the last season"))
+    return " ".join(part for part in told if part)
+
+
+def _against(found: Forecast, walk: str, what: str) -> str:
+    """Say whether the best model beats one that repeats values."""
+    row = next((row for row in found.ranking.rows if row.name == walk and not row.failure), None)
+    if row is None or not found.metrics:
+        return ""
+    if found.best == walk:
+        return f"Nothing beats the {walk}, which repeats {what}."
+    ratio = found.metrics[found.best]["CRPS"] / max(found.metrics[walk]["CRPS"], 1e-300)
+    beats = "It is open whether it beats" if _is_near(row, 2.0) else "It beats"
+    return f"{beats} the {walk}, which repeats {what}: {_gap(row)} (CRPS {short_number(ratio, 2)} times as large)."
+
+
+def _averaged(found: Forecast) -> str:
+    if found.kept != AVERAGE:
+        return ""
+    shares = found.fitted.weights
+    first = sorted(shares, key=lambda n: -shares[n])[:_NAMED]
+    listed = ", ".join(f"{found.words(n)} {100 * shares[n]:.0f} %" for n in first)
+    more = " and others" if len(shares) > _NAMED else ""
+    return f"The forecast is that of the average: {listed}{more}."
+
+
+def _held(found: Forecast) -> str:
+    if not found.metrics:
+        return ""
+    metrics, total = found.metrics[found.kept], len(found.prepared.problem.values)
+    held = (
+        f"Its 80 % intervals held {100 * metrics['inside 80 %']:.0f} %, those of 95 % "
+        f"{100 * metrics['inside 95 %']:.0f} % of {counted(total, 'value')}"
+    )
+    if found.widening == 1.0:
+        return f"{held}."
+    return (
+        f"{held}; normal levels are {found.widening:.3g} times as far from the median for that reason, less far than "
+        "these values alone ask for, as intervals of other series held."
+    )
 
 
 # -- several series --------------------------------------------------------------------------
 
 
-def verdict_of_forecasts(found: Forecasts) -> str:
-    """Say how many series there are, and which models foresee them best."""
+def answer_of_forecasts(found: Forecasts) -> str:
+    """Say what each series will do, the largest fall first, and for how many that was tried and right."""
     if not found.series:
         return "No series could be forecast."
-    counts = pd.Series(list(found.best.values())).value_counts()
-    listed = ", ".join(f"“{name}” {count}" for name, count in list(counts.items())[:4])
-    more = f" and {counted(len(counts) - 4, 'other')}" if len(counts) > 4 else ""
-    failed = (
-        f" {counted(len(found.failures), 'series', 'series')} failed." if found.failures else ""
-    )
+    some = found.by_change[:_TOLD]
+    told = [f"“{name}” {_change(one)}" for name, one in some]
     count = counted(len(found.series), "series", "series")
-    return f"{count} forecast; at the top are {listed}{more}.{failed}"
-
-
-def series_rows(found: Forecasts) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return a header, and for every series which model foresaw it best, and what is forecast, how well."""
     mass = f"{100 * found.options.mass[0]:g}"
-    header: tuple[str, ...] = (
-        "series",
-        "values",
-        "best model",
-        "scaled",
-        "in 80 %",
-        "last",
-        "next",
-        f"{mass} %",
-    )
-    rows: list[tuple[str, ...]] = []
-    for name, one in found.series.items():
-        problem, frame, metrics = one.prepared.problem, one.frame, one.metrics.get(one.kept, {})
-        known = problem.rows.y[problem.rows.y == problem.rows.y]
-        clock, later = problem.rows.clock, one.prepared.later
-        low, high = (short_number(frame[f"{end}_{mass}"].iloc[0]) for end in ("lower", "upper"))
-        rows.append(
-            (
-                name,
-                str(len(known)),
-                one.words(one.best),
-                fixed_number(metrics["scaled error"], 2) if metrics else "",
-                f"{100 * metrics['inside 80 %']:.0f} %" if metrics else "",
-                short_number(known[-1]),
-                f"{short_number(frame['median'].iloc[0])} ({time_words(clock, later.times[0])})",
-                f"{low} to {high}",
-            )
+    more = len(found.series) - len(some)
+    parts = [
+        f"{count} forecast, the largest fall first: {'; '.join(told)}"
+        + (f"; and {counted(more, 'more series', 'more series')}." if more else ".")
+        + f" With a chance of {mass} % a series ends within its interval."
+    ]
+    tried = [one for one in found.series.values() if one.metrics]
+    if tried:
+        nearer = sum(
+            one.metrics[one.kept]["MAE"] < _repeated(one)["the last value"].error for one in tried
         )
-    rows += [(name, "", "failed", *("" for _ in range(5))) for name in found.failures]
-    return header, rows
+        parts.append(
+            f"Tried on their own past, forecasts were nearer than repeating the last value for {nearer} of "
+            f"{counted(len(tried), 'series', 'series')}."
+        )
+    wider = sum(one.widening > 1.0 for one in tried)
+    if wider:
+        parts.append(
+            f"Intervals of {counted(wider, 'series', 'series')} had held too little there, and are widened."
+        )
+    if found.failures:
+        parts.append(f"{counted(len(found.failures), 'series', 'series')} could not be forecast.")
+    return " ".join(parts)
+
+
+def _change(one: Forecast) -> str:
+    """Say where a series goes from its last value."""
+    last = step_texts(one, -1)
+    known = short_number(known_values(one)[-1])
+    return f"from {known} to {last.median} for {last.time} ({last.low} to {last.high})"
+
+
+def reasons_of_forecasts(found: Forecasts) -> list[str]:
+    """Say which models foresaw the series best, and what intervals held of all that came."""
+    counts = pd.Series(list(found.best.values()), dtype=object).value_counts()
+    listed = ", ".join(f"“{name}” {count}" for name, count in list(counts.items())[:_TOLD])
+    others = len(counts) - _TOLD
+    more = f" and {counted(others, 'other')}" if others > 0 else ""
+    tried = [one for one in found.series.values() if one.metrics]
+    reasons = [f"At the top of the rankings: {listed}{more}."] if listed else []
+    total = sum(len(one.prepared.problem.values) for one in tried)
+    if total:
+        held = sum(
+            one.metrics[one.kept]["inside 80 %"] * len(one.prepared.problem.values) for one in tried
+        )
+        reasons.append(
+            f"80 % intervals held {100 * held / total:.0f} % of {counted(total, 'value')} after the origins."
+        )
+    return reasons

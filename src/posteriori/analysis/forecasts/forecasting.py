@@ -30,6 +30,7 @@ from posteriori.analysis.forecasts.forecast_result import Forecast, Forecasts
 from posteriori.analysis.forecasts.prepared_series import (
     ForecastOptions,
     check_mass,
+    check_origins,
     prepare_series,
 )
 from posteriori.analysis.ranking.ranked_outcomes import (
@@ -150,7 +151,15 @@ def forecast(
     asked = (models,) if isinstance(models, str) else tuple(models)
     dated = read_dated_table(frame, time, value, by, names, day_first)
     options = ForecastOptions(
-        horizon, period, future, holidays, event, asked, origins, check_mass(mass), seed
+        horizon,
+        period,
+        future,
+        holidays,
+        event,
+        asked,
+        check_origins(origins),
+        check_mass(mass),
+        seed,
     )
     if by is None:
         return _forecast_series(
@@ -267,10 +276,9 @@ def _rank_series(
     held = {name: problem.sum_by_origin(one.log_density) for name, one in unseen.items()}
     if len(problem.origins) == 1:  # then values stand for themselves
         held = {name: one.log_density for name, one in unseen.items()}
-    method = f"{len(problem.origins)} origins" if problem.origins else ""
-    ordered, ranking = order_outcomes(outcomes, weights, held, method)
     metrics = {name: measure_scores(one, problem) for name, one in unseen.items()}
-    return ordered, ranking, metrics
+    method = f"{len(problem.origins)} origins" if problem.origins else ""
+    return *order_outcomes(outcomes, weights, held, method), metrics
 
 
 def _add_average(

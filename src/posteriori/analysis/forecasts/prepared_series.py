@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.dated_column import DatedSeries, DatedTable, read_moment
@@ -32,7 +33,18 @@ from posteriori.selection.origin_scores import (
 )
 from posteriori.sequence.series.series_rows import SeriesRows
 
-__all__ = ["ForecastOptions", "Prepared", "check_mass", "prepare_series"]
+__all__ = [
+    "EventEffect",
+    "ForecastOptions",
+    "Prepared",
+    "check_mass",
+    "check_origins",
+    "measure_event",
+    "prepare_series",
+]
+
+#: Paths behind the effect of an event in sum.
+_PATHS = 4000
 
 
 class ForecastOptions(NamedTuple):
@@ -105,7 +117,7 @@ def prepare_series(series: DatedSeries, dated: DatedTable, options: ForecastOpti
     if options.holidays is not None:
         rows, later, found = holiday_inputs(rows, later, options.holidays)
         names += found
-    origins = choose_origins(rows, periods, horizon, _check_origins(options.origins))
+    origins = choose_origins(rows, periods, horizon, options.origins)
     step = recording_step(rows.y[~np.isnan(rows.y)])
     problem = ForecastProblem(rows, periods, horizon, origins, step)
     if dated.by is not None:  # of many series, time matters more than the last digit of an evidence
@@ -127,7 +139,8 @@ def check_mass(mass: Any) -> tuple[float, ...]:
     return found
 
 
-def _check_origins(origins: Any) -> int:
+def check_origins(origins: Any) -> int:
+    """Return how many origins there are to be."""
     if isinstance(origins, bool) or not isinstance(origins, int | np.integer) or origins < 0:
         raise ValueError(f"origins must be a whole number >= 0, got {origins!r}")
     return int(origins)
@@ -201,3 +214,58 @@ def _notes(
     if known.min() == known.max():
         found.append("the series is constant: it is forecast as itself")
     return found
+
+
+# -- events ----------------------------------------------------------------------------------
+
+
+class EventEffect(NamedTuple):
+    """The effect of what began with an event.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        For each step the value that came, and the effect, value less forecast: median and ends of intervals.
+    total : float
+        Median of the effect in sum, over the steps that have a value.
+    intervals : dict from mass to (low, high)
+        Of the effect in sum.
+    probability : float
+        That the effect in sum is positive.
+    """
+
+    frame: pd.DataFrame
+    total: float
+    intervals: dict[float, tuple[float, float]]
+    probability: float
+
+
+def measure_event(
+    model: Any, dist: Any, prepared: Prepared, options: ForecastOptions
+) -> EventEffect:
+    """Return the effect of an event, from a model that has seen only what was before.
+
+    Parameters
+    ----------
+    model : model of a series
+    dist : distributions
+        Its forecasts from the event on.
+    prepared : Prepared
+        With the values that came.
+    options : ForecastOptions
+    """
+    actual = prepared.actual
+    columns: dict[str, Any] = {"time": prepared.later.times, "value": actual}
+    columns["effect"] = actual - np.asarray(dist.median)
+    for m in options.mass:
+        low, high = (np.asarray(dist.quantile(0.5 + side * m)) for side in (-0.5, 0.5))
+        columns[f"effect_lower_{100 * m:g}"] = actual - high
+        columns[f"effect_upper_{100 * m:g}"] = actual - low
+    known = ~np.isnan(actual)
+    paths = model.sample_paths(draws=_PATHS, rng=options.seed, **prepared.asked_steps)
+    sums = actual[known].sum() - np.asarray(paths)[:, known].sum(axis=1)
+    intervals = {
+        m: tuple(np.quantile(sums, [0.5 - 0.5 * m, 0.5 + 0.5 * m]).tolist()) for m in options.mass
+    }
+    total = float(np.median(sums))
+    return EventEffect(pd.DataFrame(columns), total, intervals, float(np.mean(sums > 0.0)))

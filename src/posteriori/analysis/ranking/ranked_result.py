@@ -226,8 +226,8 @@ class RankedResult(TaskResult):
         return {"kept": self.kept, "ranking": rows}
 
     def __repr__(self) -> str:
-        header, rows = ranking_table(self)
-        return "\n".join([*aligned([header, *rows]), "", self.verdict])
+        ranking = next(part for part in self.printed() if isinstance(part, Grid))
+        return "\n".join([*aligned([ranking.header, *ranking.rows]), "", self.verdict])
 
 
 def ranking_table(found: RankedResult) -> Table:

@@ -89,11 +89,11 @@ def read_dated_table(
     times = read_moments(frame, time_column)
     y, value_column = _read_values(frame, value)
     known = [_read_input(frame, name) for name in inputs]
-    by_column = None if by is None else _named(frame, by, "by")
-    levels, codes = levels_of(frame, by_column)
     x = np.column_stack([values for values, _ in known]) if known else None
     told = [value_column, *(c for _, c in known)]  # of other kinds notes say that they are left out
     notes = [*time_column.doubts, *(f"{c.name!r}: {c.note}" for c in told if c.note and c.used)]
+    by_column = None if by is None else _named(frame, by, "by")
+    levels, codes = levels_of(frame, by_column)
     if (codes < 0).any():
         notes.append(f"{counted(int((codes < 0).sum()), 'row')} without {by!r}: left out")
     series, moved = [], False

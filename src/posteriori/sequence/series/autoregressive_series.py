@@ -29,7 +29,7 @@ from posteriori.sequence.series.order_learning import (
     learn_order,
 )
 from posteriori.sequence.series.series_estimator import SeriesEstimator
-from posteriori.sequence.series.series_measures import measure_series
+from posteriori.sequence.series.series_form import measure_series
 from posteriori.sequence.series.series_rows import SeriesRows
 
 __all__ = ["AutoregressiveSeries"]

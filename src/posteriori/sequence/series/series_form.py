@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,19 @@ from posteriori.sequence.series.series_parts import (
     trend_part,
     walking_weights,
 )
+from posteriori.sequence.series.series_rows import SeriesRows
 
-__all__ = ["LARGEST_DUMMY", "SeriesForm", "SeriesUnits", "Shape", "join_parts"]
+__all__ = [
+    "LARGEST_DUMMY",
+    "SeriesForm",
+    "SeriesUnits",
+    "Shape",
+    "check_given",
+    "check_periods",
+    "check_scales",
+    "join_parts",
+    "measure_series",
+]
 
 #: Whole periods up to this have an effect for each step; longer and broken ones are sums of waves.
 LARGEST_DUMMY = 24
@@ -38,6 +50,15 @@ _EXPECTED = {"level": -1.0, "slope": -6.0, "season": -5.0, "cycle": -2.0, "input
 _LARGEST_DAMPING = 0.998
 #: Waves of two steps or less cannot be told from slower ones.
 _SHORTEST_CYCLE = 2.0
+#: The first level is within so many standard deviations of the series of its mean.
+_LEVEL = 3.0
+#: A line through the whole series has a slope of √12 standard deviations a length.
+_SLOPE = 4.0
+#: No unit is smaller than this share of the standard deviation; that of a constant is one of its size.
+_FINEST, _CONSTANT = 1e-4, 1e-9
+
+#: Share of zeros from which on an input says when something happened.
+_RARE = 0.8
 
 
 class SeriesUnits(NamedTuple):
@@ -262,3 +283,112 @@ def _same_length(weights: list[Array]) -> list[Array]:
     if length == min(map(len, weights)):
         return weights
     return [np.broadcast_to(w, (length, w.shape[1])) for w in weights]
+
+
+# -- what is asked ---------------------------------------------------------------------------
+
+
+def check_periods(seasons: Any, steps: int) -> tuple[float, ...]:
+    """Return the periods that so many steps hold at least twice; say which are left out."""
+    found: list[float] = []
+    for period in map(float, np.atleast_1d(np.asarray(seasons, dtype=np.float64))):
+        if not (np.isfinite(period) and period >= 2.0):
+            raise ValueError(f"seasons must be periods of at least 2 steps, got {period:g}")
+        if period in found:
+            raise ValueError(f"seasons holds {period:g} twice; leave one out")
+        if 2.0 * period > steps:
+            warnings.warn(
+                f"a season of {period:g} steps is left out: {steps} steps hold it less than twice",
+                UserWarning,
+                stacklevel=5,
+            )
+        else:
+            found.append(period)
+    return tuple(found)
+
+
+def check_scales(scales: Any, initial: str) -> None:
+    """Refuse scales that are no choice, and starts without a prior where there is evidence."""
+    named = isinstance(scales, str) and scales in ("integrated", "maximum-likelihood")
+    if not named and not isinstance(scales, dict):
+        raise ValueError(
+            "scales must be 'integrated', 'maximum-likelihood' or a dict of standard deviations; got "
+            f"{scales!r}"
+        )
+    if initial == "diffuse" and not (named and scales == "maximum-likelihood"):
+        raise ValueError(
+            "initial='diffuse' has no evidence; use it with scales='maximum-likelihood', or initial='proper'"
+        )
+
+
+def check_given(given: dict[str, float] | None, form: SeriesForm) -> None:
+    """Refuse given scales that are not those of the parts."""
+    if given is None:
+        return
+    names = form.scale_names
+    if set(given) != set(names):
+        raise ValueError(f"scales must name {', '.join(names)}; got {', '.join(map(str, given))}")
+    for name, sd in given.items():
+        if not (np.isfinite(sd) and sd > 0):
+            raise ValueError(f"scales[{name!r}] must be positive and finite, got {sd!r}")
+
+
+def measure_series(rows: SeriesRows, periods: tuple[float, ...]) -> SeriesUnits:
+    """Return the units of a series.
+
+    The unit is the standard deviation of differences between neighbours, and between seasons, over √2
+    for each difference taken: that of the values themselves if they are independent.
+
+    Parameters
+    ----------
+    rows : SeriesRows
+    periods : tuple of float
+        Of seasons.
+    """
+    observed = ~np.isnan(rows.y)
+    seen, times = rows.y[observed], (rows.positions - rows.positions[0])[observed]
+    center, spread = float(seen.mean()), float(seen.std())
+    tempo = 1.0 if rows.clock.regular else float(rows.steps.mean())
+    span = float(rows.positions[-1] - rows.positions[0]) / tempo
+    rest = span, tempo, *_column_scales(rows.inputs)
+    if seen.min() == seen.max():
+        warnings.warn(
+            f"y is constant ({center:.6g}); forecasts repeat it", UserWarning, stacklevel=4
+        )
+        unit = _CONSTANT * (abs(center) or 1.0)
+        return SeriesUnits(center, unit, _LEVEL, _SLOPE / span, 1.0, *rest)
+    unit = max(_innovation_scale(rows.y, periods), _FINEST * spread)
+    about = float(np.std(seen - np.polyval(np.polyfit(times, seen, 1), times)))
+    swing, wide = max(about, unit) / unit, spread / unit
+    return SeriesUnits(center, unit, _LEVEL * wide, _SLOPE * wide / span, swing, *rest)
+
+
+def _column_scales(inputs: Array) -> tuple[Array, Array]:
+    """Return means and standard deviations of inputs; constant ones are left as they are.
+
+    A column that is nearly always 0 says when something happened. Its effect, not its effect times a tiny
+    standard deviation, is expected to be as large as the series is wide: its width is its largest size.
+    """
+    if not inputs.shape[1]:
+        return np.zeros(0), np.ones(0)
+    center, width = np.nanmean(inputs, axis=0), np.nanstd(inputs, axis=0)
+    rare = (width > 0) & (np.mean(inputs == 0.0, axis=0) >= _RARE)
+    center, width = (
+        np.where(rare, 0.0, center),
+        np.where(rare, np.nanmax(np.abs(inputs), axis=0), width),
+    )
+    return np.where(width > 0, center, 0.0), np.where(width > 0, width, 1.0)
+
+
+def _innovation_scale(z: Array, periods: tuple[float, ...]) -> float:
+    """Return the scale of differences between neighbours and between seasons."""
+    neighbours = np.diff(z)
+    if np.isnan(neighbours).all():
+        neighbours = np.diff(z[~np.isnan(z)])
+    made, taken = neighbours, 1
+    for period in periods:
+        lag = round(period)
+        later = made[lag:] - made[:-lag]
+        if (~np.isnan(later)).sum() >= max(8, lag):
+            made, taken = later, taken + 1
+    return float(np.sqrt(np.nanmean(made**2) / 2.0**taken))

@@ -1,4 +1,4 @@
-r"""The likelihood of a structural series in the shares of its scales.
+r"""A structural series in its units, and its likelihood in the shares of its scales.
 
 With a common scale :math:`\sigma^2 \sim \mathrm{IG}(a, b)` and shares of the parts that add up to 1,
 
@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from posteriori.inference.series.mode_draws import ParameterPrior
+from posteriori.inference.series.mode_draws import ParameterPrior, climb_to_peak
 from posteriori.inference.series.scalar_chain import (
     FilteredSeries,
     ScalarChain,
@@ -25,9 +25,18 @@ from posteriori.numerics.special import LOG_2PI
 from posteriori.numerics.types import Array
 from posteriori.sequence.series.series_form import SeriesForm
 from posteriori.sequence.series.series_parts import SeriesPart
+from posteriori.sequence.series.series_rows import SeriesRows
 from posteriori.sequence.series.series_template import ChainTemplate
 
-__all__ = ["KNOWN_SCALE", "RATE", "SHAPE", "SeriesProblem", "running_log_prob"]
+__all__ = [
+    "KNOWN_SCALE",
+    "RATE",
+    "SHAPE",
+    "SeriesProblem",
+    "choose_harmonics",
+    "make_problem",
+    "running_log_prob",
+]
 
 #: Inverse-gamma prior of the common scale σ², in squared units of the series.
 SHAPE, RATE = 0.5, 0.1
@@ -39,6 +48,10 @@ _VAGUE = 2.5
 _FAR = 40.0
 #: Step of forward differences in numbers that are no scales: slopes to some five digits, for one pass each.
 _STEP = 1e-6
+
+
+#: Waves of a season at most.
+_MOST_HARMONICS = 12
 
 
 class SeriesProblem:
@@ -230,3 +243,39 @@ def running_log_prob(
     after = shape + 0.5 * count
     gain = special.gammaln(after) - special.gammaln(shape) + shape * np.log(rate)
     return half + gain - after * np.log(rate + 0.5 * square)
+
+
+# -- made of rows ----------------------------------------------------------------------------
+
+
+def make_problem(
+    form: SeriesForm, rows: SeriesRows, given: dict[str, float] | None, *, diffuse: bool = False
+) -> SeriesProblem:
+    """Return the problem of rows in the units of a form; ``given`` are standard deviations of y."""
+    units = form.units
+    steps = None if rows.clock.regular else np.append(rows.steps, 1.0) / units.tempo
+    inputs = np.nan_to_num((rows.inputs - units.input_center) / units.input_width)
+    variances = None
+    if given is not None:
+        variances = {name: (float(sd) / units.per_time(name)) ** 2 for name, sd in given.items()}
+    y = (rows.y - units.center) / units.unit
+    return SeriesProblem(form, y, steps, inputs, variances, diffuse)
+
+
+def choose_harmonics(
+    form: SeriesForm, rows: SeriesRows, given: dict[str, float] | None
+) -> SeriesForm:
+    """Add waves to each season that is a sum of them, as long as the evidence rises."""
+    for i, (period, waves) in enumerate(form.seasons):
+        most = min(_MOST_HARMONICS, int(np.ceil(period / 2.0)) - 1) if waves else 0
+        best, start = -np.inf, None
+        for count in range(1, most + 1):
+            seasons = (*form.seasons[:i], (period, count), *form.seasons[i + 1 :])
+            tried = form._replace(seasons=seasons)
+            problem = make_problem(tried, rows, given)
+            begin = problem.prior.mean if start is None else start
+            peak = climb_to_peak(problem.log_likelihoods, problem.prior, begin)
+            if peak.log_integral <= best:
+                break
+            best, start, form = peak.log_integral, peak.at, tried
+    return form

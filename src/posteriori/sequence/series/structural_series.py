@@ -36,17 +36,20 @@ from posteriori.sequence.series.series_belief import (
     predict_values,
 )
 from posteriori.sequence.series.series_estimator import SeriesEstimator
-from posteriori.sequence.series.series_form import LARGEST_DUMMY, SeriesForm
-from posteriori.sequence.series.series_measures import measure_series
-from posteriori.sequence.series.series_problem import SeriesProblem
-from posteriori.sequence.series.series_rows import SeriesRows
-from posteriori.sequence.series.structural_choices import (
+from posteriori.sequence.series.series_form import (
+    LARGEST_DUMMY,
+    SeriesForm,
     check_given,
     check_periods,
     check_scales,
+    measure_series,
+)
+from posteriori.sequence.series.series_problem import (
+    SeriesProblem,
     choose_harmonics,
     make_problem,
 )
+from posteriori.sequence.series.series_rows import SeriesRows
 
 __all__ = ["StructuralSeries"]
 
@@ -245,18 +248,19 @@ class StructuralSeries(SeriesEstimator):
             raise ValueError(f"matern must be None, 0.5, 1.5 or 2.5, got {self.matern!r}")
 
     def _learn(self, rows: SeriesRows) -> Array:
+        given, most_likely = self._given, self._most_likely
         form = self._make_form(rows)
         if not rows.clock.regular and not form.accepts_irregular:
             self._refuse_irregular(rows, f"trend={self.trend!r} with its other parts")
-        check_given(self._given, form)
-        form = choose_harmonics(form, rows, self._given)
-        problem = make_problem(form, rows, self._given, diffuse=self.initial == "diffuse")
-        learned = find_most_likely(problem) if self._most_likely else believe(problem, self.draws)
+        check_given(given, form)
+        form = choose_harmonics(form, rows, given)
+        problem = make_problem(form, rows, given, diffuse=self.initial == "diffuse")
+        learned = find_most_likely(problem) if most_likely else believe(problem, self.draws)
         self._form = form
         self.harmonics_ = {period: waves for period, waves in form.seasons if waves}
         self._keep(learned, problem)
         running = learned.running - np.log(form.units.unit) * np.cumsum(~np.isnan(rows.y))
-        if self._most_likely:
+        if most_likely:
             known = (~np.isnan(rows.y)).sum() - problem.unknown_starts
             # start values without a prior take up the units of as many values
             self.log_likelihood_ = problem.profile_likelihood(learned.belief.thetas[0])[0]
