@@ -7,7 +7,8 @@ import pytest
 
 from posteriori.analysis.targets.class_costs import cost_matrix
 from posteriori.analysis.targets.decided_classes import Decided
-from posteriori.analysis.targets.decided_words import said_of_class
+from posteriori.analysis.targets.decided_words import costs_to_tell, said_of_class
+from posteriori.analysis.targets.verdict_words import alarms_hold
 
 TWO, THREE = ["no", "yes"], ["a", "b", "c"]
 
@@ -34,16 +35,14 @@ RARE = cost_matrix({"c:a": 2, "c:b": 2}, THREE)
             decided(41, 33, 22, 1904, NINE, told=False),
             TWO,
             "“fraud” is “yes” in 74 of 2,000 rows (3.7%). Of these, 41 are found, for 22 false alarms, if “yes” is "
-            "said from a probability of 0.1 on; hour matters most. If a miss costs more than a "
-            'false alarm, say how much: --cost "yes:no=10" (costs=).',
+            "said from a probability of 0.1 on. It depends most on hour.",
         ),
         (
             decided(1, 7, 1, 291, NINE, told=False),
             TWO,
             "“fraud” is “yes” in 8 of 300 rows (2.7%). Of these, 1 is found, for 1 false alarm, if “yes” is said "
-            "from a probability of 0.1 on; hour matters most. 8 rows tell that only roughly: of new ones 4% to 43% "
-            "may be found. If a miss costs more than a "
-            'false alarm, say how much: --cost "yes:no=10" (costs=).',
+            "from a probability of 0.1 on. 8 rows tell that only roughly: of new ones 4% to 43% "
+            "may be found. It depends most on hour.",
         ),
         (
             decided(5, 69, 0, 1926, NINE, told=False)._replace(rule=None),
@@ -56,43 +55,82 @@ RARE = cost_matrix({"c:a": 2, "c:b": 2}, THREE)
             TWO,
             "“fraud” is “yes” in 74 of 2,000 rows (3.7%). Of these, 50 are found, for 126 false alarms, if “yes” "
             "is said from a probability of 0.091 on: that costs 0.183 a row, where always saying “no” costs 0.37 "
-            "and always saying “yes” costs 0.963; hour matters most.",
+            "and always saying “yes” costs 0.963. It depends most on hour.",
         ),
         (
             decided(10, 64, 200, 1726, TEN),  # 640 + 200: dearer than 740
             TWO,
             "“fraud” is “yes” in 74 of 2,000 rows (3.7%). Of these, 10 are found, for 200 false alarms, if “yes” "
             "is said from a probability of 0.091 on: that costs 0.42 a row, and always saying “no” costs 0.37 and "
-            "always saying “yes” costs 0.963, so that predictions save nothing; hour matters most.",
+            "always saying “yes” costs 0.963, so that predictions save nothing. It depends most on hour.",
         ),
         (
             decided(0, 74, 0, 1926, TEN),
             TWO,
             "“fraud” is “yes” in 74 of 2,000 rows (3.7%). No row is probable enough to be called “yes”: "
             "that costs 0.37 a row, and always saying “no” costs 0.37 and always saying “yes” costs 0.963, so that "
-            "predictions save nothing; hour matters most.",
+            "predictions save nothing. It depends most on hour.",
         ),
         (
             decided(0, 74, 3, 1923, NINE, told=False),
             TWO,
             "“fraud” is “yes” in 74 of 2,000 rows (3.7%). Of these, none is found, for 3 false alarms, if “yes” is "
-            "said from a probability of 0.1 on; hour matters most. If a miss costs more than a "
-            'false alarm, say how much: --cost "yes:no=10" (costs=).',
+            "said from a probability of 0.1 on. It depends most on hour.",
         ),
         (
             decided(30, 30, 10, 930, RARE, told=False),
             THREE,
             "“fraud” is “c” in 60 of 1,000 rows (6%). Of these, 30 are found, for 10 false alarms, if “c” is said "
-            "where it is at least 0.5 times as probable as any other; hour matters most. If a miss costs more than a "
-            'false alarm, say how much: --cost "c:a=10" (costs=).',
+            "where it is at least 0.5 times as probable as any other. It depends most on hour.",
         ),
         (
             decided(30, 30, 10, 930, RARE),
             THREE,
             "“fraud” is “c” in 60 of 1,000 rows (6%). Of these, 30 are found, for 10 false alarms, if what costs "
-            "least is said: that costs 0.07 a row, where always saying “a” costs 0.12; hour matters most.",
+            "least is said: that costs 0.07 a row, where always saying “a” costs 0.12. It depends most on hour.",
         ),
     ],
 )
 def test_words(what: Decided, classes: list[str], words: str) -> None:
-    assert said_of_class("fraud", classes, what, "; hour matters most") == words
+    assert said_of_class("fraud", classes, what, " It depends most on hour.") == words
+
+
+@pytest.mark.parametrize(
+    ("what", "classes", "words"),
+    [
+        (
+            decided(41, 33, 22, 1904, NINE, told=False),
+            TWO,
+            'say how much: --cost "yes:no=10" (costs=).',
+        ),
+        (
+            decided(30, 30, 10, 930, RARE, told=False),
+            THREE,
+            'say how much: --cost "c:a=10" (costs=).',
+        ),
+        (decided(41, 33, 22, 1904, NINE), TWO, ""),  # that was told
+        (
+            decided(0, 74, 0, 1926, TEN, told=False)._replace(rule=None),
+            TWO,
+            "",
+        ),  # it would change nothing
+    ],
+)
+def test_costs_are_asked_for_where_they_matter(
+    what: Decided, classes: list[str], words: str
+) -> None:
+    assert costs_to_tell(what, classes).endswith(words)
+    assert bool(costs_to_tell(what, classes)) == bool(words)
+
+
+@pytest.mark.parametrize(("found", "judged"), [(10, -1), (25, 0), (31, 0), (45, 1)])
+def test_alarms_are_as_often_true_as_promised(found: int, judged: int) -> None:
+    what = decided(found, 20, 100 - found, 900, NINE)
+    p = np.where(what.said == 1, 0.3, 0.001)  # of 100 alarms 30 ± 4.6 are promised
+    assert alarms_hold(np.stack([1.0 - p, p], axis=1), what) == judged
+
+
+def test_without_an_alarm_all_rows_are_asked() -> None:
+    what = decided(0, 30, 0, 70, NINE)
+    assert alarms_hold(np.tile([0.7, 0.3], (100, 1)), what) == 0
+    assert alarms_hold(np.tile([0.99, 0.01], (100, 1)), what) == -1

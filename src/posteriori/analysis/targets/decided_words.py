@@ -15,7 +15,7 @@ from posteriori.distributions.numbers.beta import Beta
 if TYPE_CHECKING:
     from posteriori.analysis.targets.conclusions import Analysis
 
-__all__ = ["reasons_on_class", "said_of_class"]
+__all__ = ["costs_to_tell", "reasons_on_class", "said_of_class"]
 
 #: With fewer rows of the class everybody is told how roughly they tell the share that is found.
 _FEW = 50
@@ -24,7 +24,7 @@ _FEW = 50
 _WORTH = 0.01
 
 
-def said_of_class(name: str, classes: Any, decided: Decided, matter: str = "") -> str:
+def said_of_class(name: str, classes: Any, decided: Decided, depends: str = "") -> str:
     """Say how many rows of the class are found, for how many false alarms, and at what cost if that was told.
 
     Parameters
@@ -33,8 +33,8 @@ def said_of_class(name: str, classes: Any, decided: Decided, matter: str = "") -
         Of the target.
     classes : (K,)
     decided : Decided
-    matter : str
-        Which columns matter most, behind a semicolon; or nothing.
+    depends : str
+        On which columns it depends most, a sentence behind a space; or nothing.
     """
     label, rows = class_name(classes[decided.positive]), len(decided.codes)
     share = f"{100.0 * decided.rows / rows:.2g}%"
@@ -42,8 +42,7 @@ def said_of_class(name: str, classes: Any, decided: Decided, matter: str = "") -
     if decided.rule is None:
         return f"{text}, and the columns do not tell which: no threshold finds these better than chance."
     costs = _costs_a_row(decided, classes) if decided.told else ""
-    text += f". {_found(decided, classes)}{costs}{matter}.{_roughly(decided)}"
-    return text if decided.told else f"{text} {_asked_for_costs(decided, classes)}"
+    return f"{text}. {_found(decided, classes)}{costs}.{_roughly(decided)}{depends}"
 
 
 def _found(decided: Decided, classes: Any) -> str:
@@ -100,9 +99,12 @@ def _between(belief: Beta) -> str:
     return f"{low:.0f}% to {high:.0f}%"
 
 
-def _asked_for_costs(decided: Decided, classes: Any) -> str:
-    others = [str(label) for k, label in enumerate(classes) if k != decided.positive]
-    pair = f"{classes[decided.positive]}:{others[0]}"
+def costs_to_tell(decided: Decided, classes: Any) -> str:
+    """Ask what mistakes cost, where that was not told and would change what is said."""
+    if decided.told or decided.rule is None:
+        return ""
+    other = next(str(label) for k, label in enumerate(classes) if k != decided.positive)
+    pair = f"{classes[decided.positive]}:{other}"
     return f'If a miss costs more than a false alarm, say how much: --cost "{pair}=10" (costs=).'
 
 

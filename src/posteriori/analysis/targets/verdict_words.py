@@ -11,7 +11,8 @@ import numpy as np
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.table.wording import counted, short_number
-from posteriori.analysis.targets.decided_words import said_of_class
+from posteriori.analysis.targets.decided_classes import Decided
+from posteriori.analysis.targets.decided_words import costs_to_tell, said_of_class
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
 
@@ -24,6 +25,7 @@ __all__ = [
     "FEW_ROWS",
     "NO_MODEL",
     "SMALL",
+    "alarms_hold",
     "choice_in_words",
     "classes_in_words",
     "columns_help",
@@ -197,9 +199,8 @@ def classes_in_words(
 
 def _class_to_find(found: Analysis) -> str:
     """Say how many rows of a class are found, for how many false alarms."""
-    matter = f"; it depends most on {listed(found.drivers)}" if found.drivers else ""
-    decided = found.decided[found.kept]
-    return said_of_class(found.target.column.name, found.problem.classes, decided, matter)
+    decided, name = found.decided[found.kept], found.target.column.name
+    return said_of_class(name, found.problem.classes, decided, _depends(found.drivers))
 
 
 def _density(found: Analysis) -> str:
@@ -308,6 +309,8 @@ def _promise(found: Analysis) -> str:
     """Say whether what the model says of its own certainty can be relied upon."""
     if found.problem.classes is None:
         return _ON_RANGES[ranges_hold(found.unseen.level)]
+    if found.decided:
+        return _ON_CHANCES[alarms_hold(found.unseen.prediction, found.decided[found.kept])]
     return _ON_CHANCES[chances_hold(found.unseen.prediction, found.codes)]
 
 
@@ -339,6 +342,23 @@ def chances_hold(p: Array, codes: Array) -> int:
     return _promise_kept(float(sure.sum()), error, float(np.sum(p.argmax(axis=1) == codes)))
 
 
+def alarms_hold(p: Array, decided: Decided) -> int:
+    """Tell whether fewer (−1), as many (0) or more (1) alarms were true than their probabilities promise.
+
+    Without any alarm, whether the most probable classes came as often.
+
+    Parameters
+    ----------
+    p : (N, K)
+    decided : Decided
+    """
+    sure = p[decided.said == decided.positive, decided.positive]
+    if not len(sure):
+        return chances_hold(p, decided.codes)
+    error = max(float(np.sqrt((sure * (1.0 - sure)).sum())), 1.0 / FAR)
+    return _promise_kept(float(sure.sum()), error, float(decided.found))
+
+
 _ON_RANGES = {
     0: "The ranges that it gives for new rows can be relied upon.",
     1: "The ranges that it gives for new rows are wider than they need to be.",
@@ -364,6 +384,8 @@ def _next_steps(found: Analysis) -> list[str]:
         steps.append("Look for other columns, or collect more rows.")
     elif rows < FEW_ROWS:
         steps.append(f"With {rows} rows all of this is rough: collect more.")
+    if found.decided:
+        steps.append(costs_to_tell(found.decided[found.kept], found.problem.classes))
     if found.dated:
         steps.append("What comes after the last date is another question: ask posteriori forecast.")
     return steps
