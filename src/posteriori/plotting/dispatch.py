@@ -36,9 +36,9 @@ from posteriori.plotting.pictures.distribution_pictures import PLOTTABLE, pictur
 from posteriori.plotting.pictures.mixture_pictures import plot_mixture
 from posteriori.plotting.pictures.network_pictures import plot_network
 from posteriori.plotting.pictures.partition_pictures import plot_choice, plot_partitions
-from posteriori.plotting.pictures.posterior_pictures import plot_posterior
 from posteriori.plotting.pictures.prediction_pictures import plot_prediction
 from posteriori.plotting.pictures.tree_pictures import plot_tree
+from posteriori.plotting.posteriors.views import plot_posterior
 from posteriori.plotting.updates import plot_update
 
 __all__ = ["plot"]
@@ -71,7 +71,9 @@ _BY_PATH: dict[str, Any] = {
 }
 
 
-def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Axes:
+def plot(
+    thing: Any, view: Any = None, /, *, ax: Any = None, label: Any = None, **options: Any
+) -> Axes:
     """Draw a distribution, several of them, or a result.
 
     ==============================  ==============================================================
@@ -86,7 +88,8 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     batch, list or mapping of them  all of them, with labels
     ``BayesResult``                 prior, likelihood and posterior (:func:`plot_update`)
     posterior of a ``Model``        every number that was learned, members of a plate in rows; ``names=``
-                                    chooses (one Axes for each panel)
+                                    chooses (one Axes for each panel). ``pairs=["a", "b"]``: numbers two by
+                                    two; ``"predictive", y=y``: the data against tables drawn anew
     list or mapping of evidences    models in the order of evidence (:func:`plot_evidence`)
     ``rank_models(…)``              how far each model is behind the best on rows held out, and by evidence
     ``ReliabilityCurve``            observed against given probability (:func:`plot_reliability`)
@@ -118,6 +121,8 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     ----------
     thing : distribution, BayesResult, LogEvidence, or list or mapping of those
         What to draw; the keys of a mapping are the labels. Or one of the others of the table.
+    view : str, optional
+        Which side of it to show, where there are several. Axes mean the same as ``ax``.
     ax : matplotlib Axes, optional
         Where to draw; a new figure if None.
     label : str or sequence of str, optional
@@ -143,6 +148,10 @@ def plot(thing: Any, ax: Any = None, *, label: Any = None, **options: Any) -> Ax
     >>> ax.get_legend_handles_labels()[1]
     ['Beta(5, 4)', '95%: 0.2449 to 0.843', 'mean 0.5556']
     """
+    if isinstance(view, str):
+        options["view"] = view
+    elif view is not None:
+        ax = view
     if isinstance(thing, BayesResult):
         return plot_update(thing, ax=ax, **options)
     by_path = _BY_PATH.get(f"{type(thing).__module__}.{type(thing).__name__}")

@@ -116,6 +116,7 @@ def draw_levels(
     position: int,
     *,
     filled: bool,
+    labelled: bool = True,
 ) -> None:
     """Draw curves of the same density, as :func:`mass_levels` has found them, with their masses if filled."""
     if not levels or np.ptp(p) == 0:  # flat: no contour
@@ -129,7 +130,7 @@ def draw_levels(
     drawn = lines(
         *grid, p, levels=heights, colors=[color], linewidths=1.4, linestyles=[dashes_of(position)]
     )
-    if filled and not flat:
+    if filled and labelled and not flat:
         axes.clabel(drawn, fmt={v: _percent(m) for v, m in levels.items()}, fontsize=8)
 
 

@@ -18,7 +18,7 @@ from posteriori.plotting.pictures.chain_pictures import name_states
 from posteriori.plotting.pictures.density_curves import draw_curves
 from posteriori.plotting.pictures.forest import draw_intervals
 
-__all__ = ["plot_posterior"]
+__all__ = ["plot_marginals"]
 
 #: So many entries of an unknown have a panel each; more share one.
 _APART = 3
@@ -35,10 +35,10 @@ class _Panel(NamedTuple):
     height: float = _HEIGHT
 
 
-def plot_posterior(
+def plot_marginals(
     posterior: Any, ax: Any = None, *, names: str | Sequence[str] = (), mass: float = 0.9
 ) -> Any:
-    """Draw what is believed of the unknowns of a model.
+    """Draw what is believed of each of the unknowns of a model.
 
     Unknowns of up to three numbers have a panel for each: a density with its interval and mean, or the
     probabilities of states. Of more, the panel shows mean and intervals of each number in a row, or
