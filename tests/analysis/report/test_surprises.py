@@ -68,7 +68,9 @@ def test_rows_are_told_with_some_of_their_entries():
         X, np.array([249_995.0, 5.0, 6.0]), {"size": "number", "colour": "category"}, None, []
     )
     unseen = numbers([0.001, 0.5, 0.9999])._replace(prediction=np.array([3.0, 5.0, 6.0]))
-    header, rows = surprise_table(unseen, problem, [4, 7, 1233], ["colour", "size"])
+    header, rows = surprise_table(
+        unseen, problem, [4, 7, 1233], {"colour": "category", "size": "number"}
+    )
     assert header == ("row", "came", "predicted", "colour", "size", "such rows expected")
     assert rows == [
         ("1,234", "6", "6", "red", "missing", "0.0006"),

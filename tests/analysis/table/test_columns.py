@@ -20,6 +20,7 @@ from posteriori.analysis.table.values import (
     read_truths,
     years_of,
 )
+from posteriori.analysis.table.wording import entry_words
 
 
 def guess(values, name="x", **options):
@@ -360,3 +361,35 @@ def test_numbers_of_six_digits_that_are_no_months_stay_what_they_are(name):
     column = guess_column(name, numbers)
     assert guess_column(name, numbers, orders_rows=True) == column
     assert "dates" not in column.note
+
+
+# -- how numbers are written -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "written"),
+    [
+        ("when", [1991, 2008, 2019], "code"),  # years
+        ("flow", [1120, 1160, 963], "number"),
+        ("price", [1750.5, 1800.25, 1999.75], "number"),
+        ("price", [1750.0, 2199.0, 2600.0], "number"),
+        (
+            "share",
+            [1800.0, 1800.1, 1800.2, 1800.3, 1801.0],
+            "number",
+        ),  # more than whole numbers there are
+        ("Zip", [10115, 80331, 80331], "code"),
+        ("postal code", [10115, 80331, 80331], "code"),
+        ("ward_id", [50112, 70333, 70333], "code"),
+        ("year", [476, 1066, 1453], "code"),
+        ("yearly income", [52_300, 48_100, 61_000], "number"),
+        ("period", [10115, 80331, 80331], "number"),
+        ("colour", ["red", "blue", "red"], "category"),
+        ("day", ["2020-01-01", "2020-01-02", "2020-02-01"], "date"),
+    ],
+)
+def test_years_and_codes_are_written_without_a_mark_of_thousands(name, values, written):
+    column = guess(values, name)
+    assert column.written == written
+    if written == "code":
+        assert [entry_words(written, value) for value in values] == [str(v) for v in values]

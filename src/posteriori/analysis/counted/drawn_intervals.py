@@ -62,7 +62,7 @@ def with_drawn_intervals(
         for trait in profile.traits:
             place = places[trait.column]
             column, values = columns[place], codes[:, place]
-            if trait.kind in ("number", "date"):
+            if not trait.level:
                 drawn = _draw_means(values, labels, groups, g, rng)
             else:
                 level = level_names(column, encoder).index(trait.level)

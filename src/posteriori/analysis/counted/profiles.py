@@ -19,7 +19,7 @@ from scipy.stats import beta, t as student_t
 
 from posteriori.analysis.fitting.preparation import OTHER, CodeColumns
 from posteriori.analysis.table.columns import Column
-from posteriori.analysis.table.wording import date_words, short_number
+from posteriori.analysis.table.wording import date_words, entry_words, short_number
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -88,7 +88,9 @@ class Trait(NamedTuple):
     @property
     def widening(self) -> float:
         """Logarithm of its own deviation in those of all rows: below 0 where rows about the same mean vary less."""
-        compared = self.kind == "number" and abs(self.distance) < _STILL and self.deviation > 0.0
+        compared = (
+            self.kind in ("number", "code") and abs(self.distance) < _STILL and self.deviation > 0.0
+        )
         return math.log(self.deviation / self.spread) if compared else 0.0
 
     @property
@@ -183,7 +185,7 @@ def _number_traits(column: Column, x: Array, weights: Array) -> list[Trait]:
     variance = np.maximum(second - mean**2, 0.0)
     error = np.sqrt(variance / dof)
     reach = np.where(total > 1.0, student_t.ppf(1.0 - TAIL, np.maximum(dof, 1.0)) * error, np.nan)
-    name, kind = column.name, column.kind
+    name, kind = column.name, column.written
     return [
         Trait(name, kind, "", middle, middle - half, middle + half, overall, spread, deviation)
         for middle, half, deviation in zip(
@@ -219,7 +221,7 @@ def _level_traits(
         traits.append(
             Trait(
                 column.name,
-                column.kind,
+                column.written,
                 names[level],
                 share,
                 low,
@@ -263,7 +265,8 @@ def trait_words(trait: Trait) -> str:
             f"{name} {'late' if trait.distance > 0.0 else 'early'}, about {date_words(trait.mean)}"
         )
     where = "high" if trait.distance > 0.0 else "low"
-    return f"{name} {where}, about {short_number(trait.mean, 3)}"
+    about = entry_words("code", trait.mean) if trait.kind == "code" else short_number(trait.mean, 3)
+    return f"{name} {where}, about {about}"
 
 
 def trait_name(trait: Trait, level: str) -> str:
@@ -277,6 +280,4 @@ def trait_numbers(trait: Trait) -> tuple[str, ...]:
     values = (trait.mean, trait.low, trait.high, trait.overall)
     if trait.level:
         return tuple(f"{value:.0%}" for value in values)
-    if trait.kind == "date":
-        return tuple(map(date_words, values))
-    return tuple(short_number(value) for value in values)
+    return tuple(entry_words(trait.kind, value) for value in values)

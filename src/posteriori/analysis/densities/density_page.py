@@ -220,7 +220,7 @@ def _some_filled(
 
 
 def _filled_cells(column: Column, value: float | str, sure: float) -> tuple[str, str]:
-    words = entry_words(column.kind, value)
+    words = entry_words(column.written, value)
     if column.kind in ("category", "boolean"):
         return words, f"{sure:.0%}"
     return words, f"± {short_number(sure, 3)}{' days' if column.kind == 'date' else ''}"
@@ -339,7 +339,7 @@ def _code_words(found: TableDensity, column: Column, value: float) -> str:
     """Write an entry: a number, a day, or the level that a code stands for."""
     if column.kind == "category":
         return (OTHER, *found.problem.encoder.levels_[column.name])[int(value)]
-    return entry_words(column.kind, value)
+    return entry_words(column.written, value)
 
 
 def gaps_in_words(found: TableDensity) -> str:

@@ -10,8 +10,8 @@ import pandas as pd
 
 from posteriori.analysis.fitting.preparation import OTHER
 from posteriori.analysis.table.columns import Column
-from posteriori.analysis.table.values import MISSING_WORDS, dates_of
-from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.table.values import MISSING_WORDS
+from posteriori.analysis.table.wording import counted, entry_words
 
 __all__ = ["notes_on_new_rows"]
 
@@ -80,13 +80,8 @@ def _on_range(column: Column, values: Any) -> str:
     outside = int(((values < low - margin) | (values > high + margin)).sum())
     if not outside:
         return ""
-    ends = _as_dates(column.limits) if column.kind == "date" else map(short_number, column.limits)
-    seen = " to ".join(ends)
+    seen = " to ".join(entry_words(column.written, end) for end in column.limits)
     rows = counted(outside, "row")
     return (
         f"{rows} outside the range {seen} that the model has seen: what it says of them is a guess"
     )
-
-
-def _as_dates(years: Sequence[float]) -> list[str]:
-    return [str(date)[:10] for date in dates_of(np.array(years), whole_days=True)]

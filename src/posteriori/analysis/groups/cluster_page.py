@@ -200,7 +200,7 @@ def _between(found: Clustering) -> list[Part]:
         return [Words("None: every row has a group of probability 0.9.")]
     worst = doubtful[np.argsort(p[doubtful].max(axis=1), kind="stable")][:_BETWEEN]
     names = [trait.column for trait in found.profiles[0].traits[:_TOLD]]
-    kinds = found.rows.encoder.kinds
+    kinds = {column.name: column.written for column in found.columns}
     header = ("row", "group", "probability", "or group", "probability", *names)
     rows = []
     for n in worst.tolist():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from posteriori.analysis.fitting.preparation import OTHER, CodeColumns, NumberColumns
+from posteriori.analysis.fitting.preparation import OTHER, NumberColumns
 from posteriori.analysis.report.what_if import DIGITS, Effects, entry_text, largest_first
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.analysis.targets.table_problem import Problem
@@ -163,7 +164,7 @@ def expected_at_least(unseen: Unseen, codes: Any = None) -> Array:
 
 
 def surprise_table(
-    unseen: Unseen, problem: Problem, places: Any, shown: Sequence[str] = ()
+    unseen: Unseen, problem: Problem, places: Any, shown: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return header and rows of a table of the surprising rows; no rows if there are none.
 
@@ -173,8 +174,8 @@ def surprise_table(
     problem : Problem
     places : (N,) of int
         Where the rows stand in the table, from 0.
-    shown : sequence of str
-        Columns whose entries are told.
+    shown : mapping of str to str
+        Columns whose entries are told, and how these are written.
     """
     y, classes = problem.y, problem.classes
     codes = None if classes is None else np.searchsorted(classes, y)
@@ -186,7 +187,7 @@ def surprise_table(
             said = short_number(float(unseen.prediction[row]))
         else:
             came, said = str(y[row]), str(classes[unseen.prediction[row].argmax()])
-        entries = [entry_text(problem.X[name].iloc[row], problem.kinds[name]) for name in shown]
+        entries = [entry_text(problem.X[n].iloc[row], written) for n, written in shown.items()]
         told = (short_text(came), short_text(said), *entries, short_number(expected[row], 1))
         rows.append((f"{places[row] + 1:,}", *told))
     names = (short_text(name, 16) for name in shown)
@@ -205,11 +206,11 @@ def best_tree(found: Analysis) -> list[Part]:
     for row in found.single_rows:
         model = found.outcomes[row.name].model
         if model is not None and offers(model[-1], HasBestTree):
-            return _tree(model, found.words(row.name))
+            return _tree(model, found.words(row.name), {c.name: c.written for c in found.columns})
     return []
 
 
-def _tree(pipeline: Any, name: str) -> list[Part]:
+def _tree(pipeline: Any, name: str, written: Mapping[str, str]) -> list[Part]:
     tree, encoder = pipeline[-1].best_tree_, pipeline[0]
     if tree.n_leaves == 1:
         return [Words(f"Of the trees of “{name}” the most probable one asks nothing.")]
@@ -223,7 +224,11 @@ def _tree(pipeline: Any, name: str) -> list[Part]:
     if depth < tree.depth:
         words += f"; what it asks after {counted(depth, 'question')} is left out"
     gaps = frozenset(np.flatnonzero(tree.gaps).tolist())
-    return [Words(words + "."), Markup(_branches(tree, encoder, 0, depth, gaps))]
+    columns = [
+        _Asked(name, written[name], (OTHER, *encoder.levels_.get(name, ())))
+        for name in encoder.kinds
+    ]
+    return [Words(words + "."), Markup(_branches(tree, columns, 0, depth, gaps))]
 
 
 def _told_depth(tree: Any) -> int:
@@ -233,7 +238,17 @@ def _told_depth(tree: Any) -> int:
     return max(int(np.searchsorted(leaves, _MOST_LEAVES, side="right")), 1)
 
 
-def _branches(tree: Any, encoder: CodeColumns, node: int, depth: int, gaps: frozenset[int]) -> str:
+class _Asked(NamedTuple):
+    """A column that a tree asks of: its name, how its entries are written, and its levels."""
+
+    name: str
+    written: str
+    levels: tuple[str, ...]
+
+
+def _branches(
+    tree: Any, columns: Sequence[_Asked], node: int, depth: int, gaps: frozenset[int]
+) -> str:
     """Return both answers to a node's question, with what follows from them.
 
     Of the columns in ``gaps`` entries may be missing here.
@@ -241,11 +256,13 @@ def _branches(tree: Any, encoder: CodeColumns, node: int, depth: int, gaps: froz
     trees, column = tree.trees, int(tree.trees.column[node])
     children = int(trees.left[node]), int(trees.right[node])
     items = []
-    for child, words in zip(children, _answers(tree, encoder, node, column in gaps), strict=True):
+    for child, words in zip(
+        children, _answers(tree, columns[column], node, column in gaps), strict=True
+    ):
         with_gaps = (child == children[0]) == trees.missing_left[node]
         left_over = gaps if with_gaps else gaps - {column}
         end = trees.is_leaf[child] or depth == 1
-        more = _said(tree, child) if end else _branches(tree, encoder, child, depth - 1, left_over)
+        more = _said(tree, child) if end else _branches(tree, columns, child, depth - 1, left_over)
         items.append(f"<li>{escape(words)}{more}</li>")
     return f'<ul class="tree">{"".join(items)}</ul>'
 
@@ -261,22 +278,21 @@ def _said(tree: Any, node: int) -> str:
     return f": <b>{escape(value)}</b> <small>{rows}</small>"
 
 
-def _answers(tree: Any, encoder: CodeColumns, node: int, gaps: bool) -> tuple[str, str]:
+def _answers(tree: Any, asked: _Asked, node: int, gaps: bool) -> tuple[str, str]:
     """Return what leads left and what leads right, in words."""
     trees, column = tree.trees, int(tree.trees.column[node])
-    name = list(encoder.kinds)[column]
     cut, start = float(trees.threshold[node]), trees.subset[node]
     marked = np.flatnonzero(trees.levels[start : start + trees.n_levels[column]])
     left, right = "is known", "is missing"
     if start >= 0 and len(marked) == 1:
-        level = short_text((OTHER, *encoder.levels_[name])[marked[0]])
+        level = short_text(asked.levels[marked[0]])
         left, right = f"is {level}", f"is not {level}"
     elif start < 0 and np.isfinite(cut):
         ends = (" or missing" * gaps, "")[:: 1 if trees.missing_left[node] else -1]
         left, right = (
-            side + end for side, end in zip(_sides(cut, encoder.kinds[name]), ends, strict=True)
+            side + end for side, end in zip(_sides(cut, asked.written), ends, strict=True)
         )
-    return f"{short_text(name)} {left}", f"{short_text(name)} {right}"
+    return f"{short_text(asked.name)} {left}", f"{short_text(asked.name)} {right}"
 
 
 def _sides(cut: float, kind: str) -> tuple[str, str]:

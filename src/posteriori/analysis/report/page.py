@@ -310,7 +310,9 @@ def _typical(found: Analysis) -> list[Part]:
 
 def _surprises(found: Analysis) -> list[Part]:
     places, columns = np.flatnonzero(found.target.known), found.strongest
-    header, rows = surprise_table(found.unseen, found.problem, places, columns[:_MOST_TOLD])
+    written = {column.name: column.written for column in found.columns}
+    told = {name: written[name] for name in columns[:_MOST_TOLD]}
+    header, rows = surprise_table(found.unseen, found.problem, places, told)
     if not rows:
         none = "None: the best model could expect rows like the least probable ones among so many."
         return [Words(none)]

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.preparation import learn_scale, scaled
-from posteriori.analysis.table.values import dates_of
-from posteriori.analysis.table.wording import short_number
+from posteriori.analysis.table.wording import entry_words, short_number
 from posteriori.analysis.targets.class_costs import say_classes
 from posteriori.analysis.targets.table_problem import Problem
 from posteriori.drawing.measures import short_text
@@ -210,7 +209,8 @@ def typical_table(
         if problem.classes is None
         else _classes_said(found, model, rows)
     )
-    entries = [[entry_text(problem.X[n].iloc[r], problem.kinds[n]) for n in shown] for r in rows]
+    written = {column.name: column.written for column in found.columns}
+    entries = [[entry_text(problem.X[n].iloc[r], written[n]) for n in shown] for r in rows]
     cells = [
         (f"{places[r] + 1:,}", *entry, *told)
         for r, entry, told in zip(rows, entries, said, strict=True)
@@ -362,6 +362,4 @@ def entry_text(value: Any, kind: str) -> str:
         return short_text(str(value))
     if kind == "boolean":
         return "yes" if value else "no"
-    if kind == "date":
-        return str(dates_of(np.array([value]), whole_days=True)[0])[:10]
-    return short_number(float(value), DIGITS)
+    return short_number(float(value), DIGITS) if kind == "number" else entry_words(kind, value)

@@ -371,7 +371,7 @@ def trait_table(regimes: Sequence[Regime]) -> tuple[tuple[str, ...], list[tuple[
         ]
         overall = "" if traits[0].kind == "category" else cells[0][3]
         rows.append((traits[0].column, *told, overall))
-        if traits[0].kind == "number":
+        if traits[0].kind in ("number", "code"):
             own = [short_number(trait.deviation) for trait in traits]
             rows.append((f"{traits[0].column}, sd", *own, short_number(traits[0].spread)))
     for pairs in zip(*(one.correlations for one in regimes), strict=True):

@@ -31,8 +31,8 @@ from posteriori.analysis.tasks.sections import (
 )
 from posteriori.drawing.charts.arrows import Arrows
 from posteriori.drawing.charts.chart import BROAD, Axis, Chart
-from posteriori.drawing.charts.marks import LETTERS, Band, Bars, Curve, Dots, Mark, Texts
-from posteriori.drawing.charts.ticks import number_ticks, round_ticks, whole_ticks
+from posteriori.drawing.charts.marks import Band, Bars, Curve, Dots, Mark, Texts
+from posteriori.drawing.charts.ticks import LETTERS, number_ticks, round_ticks, whole_ticks
 from posteriori.drawing.measures import short_text, text_width
 from posteriori.inference.state_chains.state_runs import Run, find_runs
 from posteriori.numerics.types import Array

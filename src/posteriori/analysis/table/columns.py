@@ -57,6 +57,9 @@ _SAME = 1e-8
 
 _READERS = {"boolean": read_truths, "number": read_numbers, "date": read_dates}
 _ID_NAME = re.compile(r"(^|[\W_])(id|index|idx|key|uuid|guid|row|nr|no)$|^unnamed", re.IGNORECASE)
+_CODE_NAME = re.compile(
+    r"(^|[\W_])(id|code|year)$|(zip|plz|post(al)?[\W_]?code|zipcode)$", re.IGNORECASE
+)
 _TIME_NAME = re.compile(r"year|month|week|day|hour|time|date|age|^t$|^x$", re.IGNORECASE)
 
 
@@ -97,6 +100,19 @@ class Column:
     def used(self) -> bool:
         """Whether models see it."""
         return self.kind in USED
+
+    @property
+    def written(self) -> str:
+        """How its numbers are written: as its kind, or as a "code", whose thousands are not set apart.
+
+        Codes are whole numbers between 1500 and 2200, such as years, and those whose name says so.
+        """
+        if self.kind != "number" or not self.limits:
+            return self.kind
+        low, high = self.limits
+        whole = low == int(low) and high == int(high) and self.distinct <= high - low + 1.0
+        named = _CODE_NAME.search(self.name) is not None
+        return "code" if whole and (named or 1500 <= low <= high <= 2200) else "number"
 
     @property
     def doubts(self) -> tuple[str, ...]:

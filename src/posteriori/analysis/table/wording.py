@@ -132,17 +132,21 @@ def date_words(year: float) -> str:
 
 
 def entry_words(kind: str, value: Any) -> str:
-    """Write the entry of a column of this kind; nothing where it is missing.
+    """Write the entry of a column that is written so (:attr:`Column.written`); nothing where it is missing.
 
     Examples
     --------
     >>> entry_words("number", 2.50), entry_words("category", "red"), entry_words("number", np.nan)
     ('2.5', 'red', '')
+    >>> entry_words("number", 2008), entry_words("code", 2008), entry_words("code", 10115.5)
+    ('2,008', '2008', '10115.5')
     """
     if value != value:
         return ""
     if kind == "category":
         return str(value)
+    if kind == "code":
+        return short_number(round(value, 1), 15).replace(",", "")
     return date_words(value) if kind == "date" else short_number(value)
 
 

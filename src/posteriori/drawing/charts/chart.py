@@ -13,8 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from posteriori.drawing.charts.marks import LETTERS, Frame, Mark, by_width, paint
-from posteriori.drawing.charts.ticks import TickRule, number_ticks, widened
+from posteriori.drawing.charts.marks import Frame, Mark, by_width, paint
+from posteriori.drawing.charts.ticks import (
+    LETTERS,
+    TickRule,
+    axis_ends,
+    fitting_ticks,
+    number_ticks,
+)
 from posteriori.drawing.measures import short_text, text_width
 from posteriori.numerics.types import Array
 
@@ -128,11 +134,12 @@ class Chart(NamedTuple):
 
     def svg(self) -> str:
         """Return an SVG element; its colours are variables of the page's style sheet."""
-        x, y = (_ends(axis, part) for axis, part in zip(self[2:4], self._reach(), strict=True))
+        sides = zip((self.across, self.up), self._reach(), strict=True)
+        x, y = (axis_ends(reach, axis.low, axis.high) for axis, reach in sides)
         up = _ticks(self.up, y, math.inf)
         few, room, legend = self._arranged(x, up)
-        sides = room.left + room.right
-        many = few if self.fixed else _ticks(self.across, x, WIDE - sides)
+        beside = room.left + room.right
+        many = few if self.fixed else _ticks(self.across, x, WIDE - beside)
         frame = Frame(room.width if self.fixed else _UNITS, room.height, x, y)
         told = _printable(self.title), _described(self, few, up)
         parts = [
@@ -146,7 +153,7 @@ class Chart(NamedTuple):
         drawn = "".join(parts).replace(
             f"</svg>{frame.stretched('')[:-6]}", ""
         )  # what is stretched, together
-        width = f"{'' if self.fixed else 'min-'}width:{room.width + sides:.0f}px"
+        width = f"{'' if self.fixed else 'min-'}width:{room.width + beside:.0f}px"
         height = room.top + room.height + room.below
         padding = f"{room.top:.0f}px {room.right:.0f}px {room.below:.0f}px {room.left:.0f}px"
         return (
@@ -190,23 +197,6 @@ def _described(chart: Chart, across: _Ticks, up: _Ticks) -> str:
     return _printable("; ".join(told))
 
 
-def _ends(axis: Axis, reach: Sequence[float]) -> tuple[float, float]:
-    """Return where an axis begins and ends: as stated, or around what it must reach."""
-    low, high = (min(reach), max(reach)) if reach else (0.0, 1.0)
-    given_low, given_high = axis.low, axis.high
-    low, high = (
-        given_low if given_low is not None else low,
-        given_high if given_high is not None else high,
-    )
-    if given_low is not None and given_high is not None and low != high:
-        return low, high
-    wide_low, wide_high = widened(min(low, high), max(low, high))
-    return (
-        wide_low if given_low is None or given_low >= wide_high else given_low,
-        wide_high if given_high is None or given_high <= wide_low else given_high,
-    )
-
-
 def _ticks(axis: Axis, ends: tuple[float, float], room: float) -> _Ticks:
     """Return the ticks of an axis: as stated, or as many round numbers as stand side by side."""
     if axis.places is not None:
@@ -215,13 +205,8 @@ def _ticks(axis: Axis, ends: tuple[float, float], room: float) -> _Ticks:
             [short_text(n, axis.longest)] if whole else _lines(n, axis.longest) for n in axis.names
         ]
         return _Ticks(axis.places, axis.names, lines)
-    found = _Ticks((), (), ())
-    for most in range(axis.most, 0, -1):
-        places, names = axis.ticks(min(ends), max(ends), max(most, 2))
-        found = _Ticks(places[:most], names[:most], [_lines(name, 99) for name in names[:most]])
-        if len(found.names) * (found.width + 2.0 * _GAP) <= room:
-            break
-    return found
+    places, names = fitting_ticks(axis.ticks, ends, axis.most, room - _GAP)
+    return _Ticks(places, names, [_lines(name, 99) for name in names])
 
 
 def _lines(name: str, longest: int) -> list[str]:

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from posteriori.drawing.charts.ticks import widened
+from posteriori.drawing.charts.ticks import LETTERS, widened
 from posteriori.numerics.types import Array
 
 __all__ = [
-    "LETTERS",
     "Band",
     "Bars",
     "Cells",
@@ -32,9 +31,6 @@ __all__ = [
     "paint",
 ]
 
-
-#: Height of all texts of charts, in pixels.
-LETTERS = 12.0
 
 #: How strongly a cell of 1 is coloured: a text on it can be read, dark on light as well as light on dark.
 _STRONGEST = 0.5

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from posteriori.drawing.measures import text_width
 from posteriori.numerics.types import Array
 
 __all__ = [
+    "LETTERS",
     "TickRule",
+    "axis_ends",
     "date_ticks",
     "days_of",
+    "fitting_ticks",
     "number_ticks",
     "round_ticks",
     "tick_texts",
@@ -23,6 +27,9 @@ __all__ = [
 
 #: From the ends of an axis, and how many ticks it has at most, to their places and texts.
 TickRule = Callable[[float, float, int], tuple[Array, list[str]]]
+
+#: Height of all texts of charts, and the room between two of them, in pixels.
+LETTERS, _APART = 12.0, 10.0
 
 #: Steps from tick to tick, times a power of ten.
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -35,6 +42,9 @@ _NOTHING, _ROUNDING = 1e-300, 1e-12
 
 #: Numbers between these are written in full.
 _SMALLEST, _LARGEST = 1e-4, 1e6
+
+#: From here on thousands stand apart.
+_FIVE_DIGITS = 1e4
 
 
 def widened(low: float, high: float, margin: float = 0.05) -> tuple[float, float]:
@@ -51,6 +61,38 @@ def widened(low: float, high: float, margin: float = 0.05) -> tuple[float, float
         around = 0.05 * size or 0.05
         return low - around, high + around
     return low - margin * (high - low), high + margin * (high - low)
+
+
+def axis_ends(reach: Sequence[float], low: float | None, high: float | None) -> tuple[float, float]:
+    """Return where an axis begins and ends: as stated, or around what it must reach.
+
+    Examples
+    --------
+    >>> axis_ends([3.0, 13.0], None, None), axis_ends([3.0, 13.0], 0.0, None)
+    ((2.5, 13.5), (0.0, 13.65))
+    """
+    first, last = (min(reach), max(reach)) if reach else (0.0, 1.0)
+    first, last = first if low is None else low, last if high is None else high
+    if low is not None and high is not None and low != high:
+        return low, high
+    wide = widened(min(first, last), max(first, last))
+    return (
+        wide[0] if low is None or low >= wide[1] else low,
+        wide[1] if high is None or high <= wide[0] else high,
+    )
+
+
+def fitting_ticks(
+    rule: TickRule, ends: tuple[float, float], most: int, room: float
+) -> tuple[Array, list[str]]:
+    """Return as many ticks as stand side by side in so many pixels, at most so many."""
+    places, names = np.zeros(0), [""]
+    for count in range(most, 0, -1):
+        places, names = rule(min(ends), max(ends), max(count, 2))
+        wide = max((text_width(name, LETTERS) for name in names[:count]), default=0.0) + _APART
+        if min(len(names), count) * wide <= room:
+            return places[:count], names[:count]
+    return places[:1], names[:1]
 
 
 def number_ticks(low: float, high: float, most: int) -> tuple[Array, list[str]]:
@@ -95,16 +137,17 @@ def round_ticks(low: float, high: float, most: int = 5, *, whole: bool = False) 
 
 
 def tick_texts(ticks: Array) -> list[str]:
-    """Write ticks with the digits that tell them apart, thousands apart and with a true minus.
+    """Write ticks with the digits that tell them apart, with a true minus.
 
-    Zeros at the end of decimals are left out.
+    Thousands stand apart where a tick is 10,000 or more: years have four digits. Zeros at the end of decimals are
+    left out.
 
     Examples
     --------
     >>> tick_texts(np.array([-2.5, 0.0, 2.5])), tick_texts(np.array([0.0, 2e6]))
     (['−2.5', '0', '2.5'], ['0', '2e6'])
-    >>> tick_texts(np.array([9000.0, 10000.0]))
-    ['9,000', '10,000']
+    >>> tick_texts(np.array([9000.0, 10000.0])), tick_texts(np.array([1990.0, 2000.0]))
+    (['9,000', '10,000'], ['1990', '2000'])
     """
     if not len(ticks):
         return []
@@ -112,7 +155,8 @@ def tick_texts(ticks: Array) -> list[str]:
     step = float(np.diff(ticks).min()) if len(ticks) > 1 else largest
     if largest and (largest >= _LARGEST or step < _SMALLEST):
         return [_with_exponent(tick, _decimals(step / 10.0 ** _order(largest))) for tick in ticks]
-    return [_minus(_without_zeros(f"{tick + 0.0:,.{_decimals(step)}f}")) for tick in ticks]
+    apart = "," if largest >= _FIVE_DIGITS else ""
+    return [_minus(_without_zeros(f"{t + 0.0:{apart}.{_decimals(step)}f}")) for t in ticks]
 
 
 def _order(size: float) -> int:
