@@ -240,7 +240,7 @@ def draw_series(
             ticks=_moments if dates else number_ticks,
         ),
         Axis(short_text(column, 26), floor - strip, top),
-        (BROAD, 178.0),
+        (BROAD, 210.0),
     ).svg()
 
 
