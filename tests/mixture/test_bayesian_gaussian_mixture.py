@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import gammaln
+from sklearn.exceptions import NotFittedError
 
 from posteriori import MvNormal, NormalWishart, bayes
 from posteriori.datasets import load_old_faithful
@@ -251,3 +252,46 @@ def test_fits_and_partitions_have_the_same_default_weights(kind):
     )
     parts = (model.enumerate_partitions(x).log_evidence for model in (default, given))
     assert float(next(parts)) == pytest.approx(float(next(parts)), abs=1e-12)
+
+
+# -- further rows ----------------------------------------------------------------------------
+
+
+def test_one_component_goes_on_as_if_all_rows_had_come_at_once() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(70, 2)) @ np.array([[2.0, 1.0], [0.0, 0.5]])
+    prior = NormalWishart(np.zeros(2), mean_strength=0.1, dof=4.0, scale=np.eye(2))
+    parts = BayesianGaussianMixture(1, prior=prior).fit(x[:40]).update(x[40:])
+    whole = BayesianGaussianMixture(1, prior=prior).fit(x)
+    for name in ("location", "mean_strength", "dof", "inverse_scale"):
+        mine, theirs = (getattr(m.posterior_.components, name) for m in (parts, whole))
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9)
+
+
+def test_components_that_lie_apart_go_on_as_if_all_rows_had_come_at_once() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(90, 2)) + 40.0 * (np.arange(90) % 3 == 0)[:, None]
+    prior = NormalWishart(x.mean(axis=0), mean_strength=0.1, dof=4.0, scale=np.eye(2))
+    options = {"prior": prior, "weight_concentration_prior": 1.0, "random_state": 0}
+    parts = BayesianGaussianMixture(2, **options).fit(x[:45]).update(x[45:])
+    whole = BayesianGaussianMixture(2, **options).fit(x)
+    np.testing.assert_allclose(parts.means_, whole.means_, rtol=1e-6)
+    np.testing.assert_allclose(parts.covariances_, whole.covariances_, rtol=1e-6)
+    np.testing.assert_allclose(parts.weights_, whole.weights_, rtol=1e-6)
+    assert not hasattr(parts, "log_evidence_")
+
+
+def test_what_cannot_go_on_stays_as_it_was() -> None:
+    x = np.random.default_rng(5).normal(size=(40, 2))
+    sticks = BayesianGaussianMixture(2, weight_concentration_prior_type="dirichlet_process").fit(x)
+    with pytest.raises(ValueError, match="fit all rows at once"):
+        sticks.update(x)
+    fitted = BayesianGaussianMixture(2, random_state=0).fit(x)
+    before = fitted.means_.copy()
+    refused = ((x[:, :1], "1 features"), (x[:0], "0 sample"), (np.full((3, 2), np.inf), "inf"))
+    for wrong, said in refused:
+        with pytest.raises(ValueError, match=said):
+            fitted.update(wrong)
+    np.testing.assert_array_equal(fitted.means_, before)
+    with pytest.raises(NotFittedError):
+        BayesianGaussianMixture(2).update(x)

@@ -89,6 +89,26 @@ def predict(
 
 
 @app.command()
+def update(
+    model: Annotated[Path, typer.Argument(help="A model saved with --save.")],
+    data: Annotated[str, typer.Argument(help="A table of further rows, with the same columns.")],
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Save the model to this file; by default to its own.", dir_okay=False),
+    ] = None,
+) -> None:
+    """Let a saved model go on with the rows of a further table: forecasts and groups of numbers."""
+    require_file(model)
+    require_file(data)
+    require_place(save)
+    require_different((save,), (data,))
+    with told_errors():
+        from posteriori.cli.predict import run_update
+
+        run_update(model, data, save or model)
+
+
+@app.command()
 def show(
     model: Annotated[Path, typer.Argument(help="A model saved with --save.")],
 ) -> None:

@@ -1,4 +1,4 @@
-"""The commands ``predict`` and ``show``: saved models at work."""
+"""The commands ``predict``, ``update`` and ``show``: saved models at work."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from posteriori.analysis.saved.model_files import load_model
+from posteriori.analysis.saved.model_files import load_model, save_model
 from posteriori.analysis.table.reading import read_table
 from posteriori.analysis.table.wording import counted
 from posteriori.cli.output import plain
 from posteriori.numerics.record_files import write_whole
 
-__all__ = ["run_predict", "run_show"]
+__all__ = ["run_predict", "run_show", "run_update"]
 
 
 def run_predict(model: Path, data: str, out: Path | None, mass: float) -> None:
@@ -35,6 +35,18 @@ def run_predict(model: Path, data: str, out: Path | None, mass: float) -> None:
     made = counted(len(predictions), "prediction")
     said = plain(f"{made} of {learned.told} written to {out}")
     Console(highlight=False).print(said, markup=False)
+
+
+def run_update(model: Path, data: str, save: Path) -> None:
+    """Let a saved model learn from the rows of a table as well, and write it."""
+    learned, table = load_model(model), read_table(data)
+    updated = learned.updated(table.frame)
+    for note in learned.notes_on(table.frame):
+        print(plain(f"note: {note}"), file=sys.stderr)
+    save_model(updated, save)
+    added = int(updated.facts["added"] - learned.facts.get("added", 0))
+    said = f"“{learned.name}” has learned from {counted(added, 'further row')}: saved to {save}"
+    Console(highlight=False).print(plain(said), markup=False, soft_wrap=True)
 
 
 def run_show(model: Path) -> None:

@@ -263,6 +263,12 @@ class AddsUp(Protocol):
     def merge(self, other: Self) -> Self: ...
 
 
+class GoesOn(Protocol):
+    """Goes on with further rows: what was believed is the prior of what they say."""
+
+    def update(self, X: Any) -> Self: ...
+
+
 class PreparesBlocks(Protocol):
     """Prepares rows when they are read, block by block, since all of them would be large."""
 

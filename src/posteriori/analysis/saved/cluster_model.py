@@ -50,7 +50,13 @@ class ClusterModel(ColumnReader):
     told: ClassVar[str] = "clusters"
     own = ("order", "members")
     own_later = ("members",)
-    fact_types = {**COMMON_FACTS, "clusters": (int,), "kind": (str,), "log_evidence": (float,)}
+    fact_types = {
+        **COMMON_FACTS,
+        "clusters": (int,),
+        "kind": (str,),
+        "log_evidence": (float, type(None)),
+    }
+    command: ClassVar[str] = "cluster"
 
     name: str
     pipeline: Pipeline

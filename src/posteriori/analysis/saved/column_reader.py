@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import replace
 from importlib.metadata import version
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import pandas as pd
 from sklearn.pipeline import Pipeline
@@ -14,6 +16,7 @@ from posteriori.analysis.fitting.new_rows import notes_on_new_rows
 from posteriori.analysis.table.columns import Column, convert_column
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import counted, fixed_number, short_number
+from posteriori.estimators.contract import GoesOn, HasEvidence, offers
 
 __all__ = [
     "COMMON_FACTS",
@@ -75,6 +78,8 @@ class ColumnReader(ABC):
         Those of them that files of earlier versions lack.
     fact_types : mapping of tuple of type
         Of facts, by name; others are numbers.
+    command : str
+        Which command learns it.
     tried_within_limits : bool
         Whether it is tried on entries from the middle of what it has seen, rather than on the usual ones.
     """
@@ -82,6 +87,7 @@ class ColumnReader(ABC):
     own: ClassVar[tuple[str, ...]] = ()
     own_later: ClassVar[tuple[str, ...]] = ()
     fact_types: ClassVar[Mapping[str, tuple[type, ...]]] = COMMON_FACTS
+    command: ClassVar[str] = "compare"
     tried_within_limits: ClassVar[bool] = True
 
     name: str
@@ -106,8 +112,10 @@ class ColumnReader(ABC):
 
     def describe(self) -> list[str]:
         """Say in lines what is known about it."""
-        facts = self.facts
-        lines = [f"learned from {counted(facts['rows'], 'row')} with posteriori {facts['version']}"]
+        facts, added = self.facts, int(self.facts.get("added", 0))
+        more = f", and {added:,} more since" if added else ""
+        learned = f"learned from {counted(facts['rows'], 'row')}{more}"
+        lines = [f"{learned} with posteriori {facts['version']}"]
         lines += self.own_lines()
         if facts.get("prior"):
             lines.append(f"prior: {facts['prior']}")
@@ -153,6 +161,33 @@ class ColumnReader(ABC):
     @abstractmethod
     def predict_inputs(self, inputs: pd.DataFrame, mass: float = 0.9) -> pd.DataFrame:
         """Return the same for columns that :meth:`read` has returned."""
+
+    def updated(self, table: Any) -> Self:
+        """Return the model that has learned from the rows of a table as well.
+
+        Raises
+        ------
+        ValueError
+            When it can only learn from all rows at once.
+        """
+        learned = self.pipeline[-1] if isinstance(self.pipeline, Pipeline) else None
+        if not offers(learned, GoesOn):
+            raise ValueError(
+                f"“{self.name}” learns from all rows at once and cannot go on: add the new rows to the table that it "
+                f"has learned from, and run posteriori {self.command} again"
+            )
+        inputs = self.read_some(table)
+        further = deepcopy(learned).update(self.pipeline[:-1].transform(inputs))
+        return self.gone_on(further, len(inputs))
+
+    def gone_on(self, learned: Any, rows: int) -> Self:
+        """Return the model with another last step, which has learned from so many rows more."""
+        (name, _), added = self.pipeline.steps[-1], float(self.facts.get("added", 0)) + rows
+        pipeline = Pipeline([*self.pipeline.steps[:-1], (name, learned)])
+        known: Any = self
+        evidence = float(learned.log_evidence_) if offers(learned, HasEvidence) else None
+        facts = {**self.facts, "added": added, "log_evidence": evidence}
+        return cast(Self, replace(known, pipeline=pipeline, facts=facts))
 
     def read(self, table: Any) -> pd.DataFrame:
         """Return the columns of a table as the pipeline takes them.

@@ -101,6 +101,7 @@ class ForecastModel(ColumnReader):
 
     purpose: ClassVar[str] = "forecasts by"
     told: ClassVar[str] = "later values"
+    command: ClassVar[str] = "forecast"
     own = ("value", "by", "holidays")
     fact_types = {
         **COMMON_FACTS,
@@ -163,9 +164,29 @@ class ForecastModel(ColumnReader):
         DataFrame
             ``median``, ``lower_90`` and ``upper_90``, missing for rows that have a value.
         """
-        frame = to_pandas(table)
         if not 0.0 < mass < 1.0:
             raise ValueError(f"mass must be between 0 and 1, got {mass!r}")
+        told = pd.DataFrame(np.nan, to_pandas(table).index, self._labels(mass))
+        self._follow(table, told, mass)
+        return told
+
+    def updated(self, table: Any) -> ForecastModel:
+        """Return the model that has absorbed the values of a table as well, in the order of their times."""
+        followed, rows = self._follow(table)
+        if not rows:
+            raise ValueError(
+                f"the table has no value of {self.value.name!r} after the last step that was learned from"
+            )
+        return self.gone_on(SeriesShelf({**self.series, **followed}), rows)
+
+    def _follow(
+        self, table: Any, told: pd.DataFrame | None = None, mass: float = 0.9
+    ) -> tuple[dict[str, SavedSeries], int]:
+        """Go on with the rows of a table; return the series after them, and how many values were absorbed.
+
+        Where predictions are to be told, ``told`` is filled with those of rows without a value.
+        """
+        frame = to_pandas(table)
         wanted = [*self.columns, *((self.by,) if self.by else ())]
         absent = [c.name for c in wanted if c.name not in frame.columns]
         if absent:
@@ -179,17 +200,18 @@ class ForecastModel(ColumnReader):
             values = numbers_in(self.value, frame[self.value.name])
         times = read_moments(frame, self.columns[0])
         levels, codes = levels_of(frame, self.by)
-        told = pd.DataFrame(np.nan, frame.index, self._labels(mass))
+        followed, absorbed = {}, 0
         for k, level in enumerate(levels):
             rows = np.flatnonzero(codes == k)
             if level not in self.series:
                 raise ValueError(
                     f"{self.by.name if self.by else ''!r} holds {level!r}, a series that was not learned"
                 )
-            self._go_on(
+            one, count = self._go_on(
                 self.series[level], frame.iloc[rows], times[rows], values[rows], told, rows, mass
             )
-        return told
+            followed[level], absorbed = one, absorbed + count
+        return followed, absorbed
 
     def predict_inputs(self, inputs: pd.DataFrame, mass: float = 0.9) -> pd.DataFrame:
         """Return what the first series says of its next steps, as many as there are rows."""
@@ -213,10 +235,10 @@ class ForecastModel(ColumnReader):
         frame: pd.DataFrame,
         times: Any,
         values: Array,
-        told: pd.DataFrame,
+        told: pd.DataFrame | None,
         rows: Array,
         mass: float,
-    ) -> None:
+    ) -> tuple[SavedSeries, int]:
         """Absorb runs of values and predict runs without, in the order of time; fill in ``told``."""
         positions = one.clock.positions(times)
         order = np.argsort(positions, kind="stable")
@@ -226,17 +248,19 @@ class ForecastModel(ColumnReader):
             row = int(rows[order[int(np.argmax(again)) + 1]]) + 1
             raise ValueError(f"the time of row {row} stands in another row too; leave one out")
         model = deepcopy(one.model)
-        empty = np.isnan(values[order])
+        empty, last = np.isnan(values[order]), one.last
         for run in np.split(order, np.flatnonzero(np.diff(empty)) + 1):
             if not len(run):
                 continue
             known = self._inputs(one, frame.iloc[run], positions[run]) if one.inputs else None
-            if np.isnan(values[run[0]]):
+            if not np.isnan(values[run[0]]):
+                model.update(values[run], positions[run], known)
+                last = float(positions[run[-1]])
+            elif told is not None:
                 dist = model.forecast(time=positions[run], inputs=known)
                 columns = interval_columns(dist, (mass,))
                 told.iloc[rows[run]] = np.column_stack(list(columns.values()))
-            else:
-                model.update(values[run], positions[run], known)
+        return one._replace(model=model, last=last), int((~empty).sum())
 
     def _inputs(self, one: SavedSeries, frame: pd.DataFrame, positions: Array) -> Array:
         """Return the inputs of rows, (N, K): columns of the table, and holidays."""

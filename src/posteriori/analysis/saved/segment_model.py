@@ -59,6 +59,7 @@ class SegmentModel(ColumnReader):
     own = ("order", "symbols", "time", "by", "working", "min_length")
     own_later = ("working", "min_length")
     fact_types = {**COMMON_FACTS, "states": (int,), "kind": (str,), "log_evidence": (float,)}
+    command: ClassVar[str] = "segment"
 
     name: str
     pipeline: Pipeline

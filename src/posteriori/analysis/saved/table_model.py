@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -10,10 +11,11 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.saved.column_reader import COMMON_FACTS, ColumnReader, has_types
-from posteriori.analysis.table.columns import Column
+from posteriori.analysis.table.columns import Column, numbers_in
+from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.values import dates_of
 from posteriori.analysis.targets.class_costs import rule_in_words, say_classes
-from posteriori.estimators.contract import predictive_of
+from posteriori.estimators.contract import AddsUp, offers, predictive_of
 from posteriori.numerics.types import Array
 from posteriori.selection.cross_validation import point_prediction
 
@@ -132,6 +134,24 @@ class TableModel(ColumnReader):
         days = self.target_kind == "date"
         dates = {c: dates_of(predictions[c].to_numpy(), whole_days=days) for c in predictions}
         return pd.DataFrame(dates, index=predictions.index)
+
+    def updated(self, table: Any) -> TableModel:
+        """Return the model that has learned from the rows of a table as well, those whose target is known."""
+        frame, learned = to_pandas(table), self.pipelines[0][-1]
+        adds_up = isinstance(self.pipeline, Pipeline) and offers(learned, AddsUp)
+        if not adds_up or self.classes is not None or self.target_kind != "number":
+            return super().updated(table)
+        inputs = self.read_some(frame)
+        if self.target not in frame.columns:
+            raise ValueError(f"the table lacks {self.target!r}, from which the model learns")
+        y = numbers_in(Column(self.target, "number"), frame[self.target])
+        known = ~np.isnan(y)
+        if not known.any():
+            raise ValueError(
+                f"every entry of {self.target!r} is missing: there is nothing to learn"
+            )
+        x = self.pipeline[:-1].transform(inputs[known])
+        return self.gone_on(deepcopy(learned).partial_fit(x, y[known]), int(known.sum()))
 
     @property
     def pipelines(self) -> list[Pipeline]:

@@ -141,15 +141,15 @@ def _log_normalizer(belief: NormalBelief, d: int) -> Array:
 # -- weights ---------------------------------------------------------------------------------
 
 
-def weight_terms(counts: Array, concentration: float) -> tuple[Array, float]:
-    """Return E ln π (K,) and KL(q(π) ‖ p(π)) under Dirichlet(α, …, α)."""
+def weight_terms(counts: Array, concentration: float | Array) -> tuple[Array, float]:
+    """Return E ln π (K,) and KL(q(π) ‖ p(π)) under Dirichlet(α_1, …, α_K), or all α equal."""
     after = concentration + counts
     if after.min() <= 0.0:
         raise ValueError("components cannot have a negative number of rows")
-    k, total = len(counts), after.sum()
+    before, total = np.broadcast_to(concentration, counts.shape), after.sum()
     expected = digamma(after) - digamma(total)
     log_ratio = gammaln(total) - gammaln(after).sum()
-    log_ratio -= gammaln(k * concentration) - k * gammaln(concentration)
+    log_ratio -= gammaln(before.sum()) - gammaln(before).sum()
     return expected, float(log_ratio + counts @ expected)
 
 

@@ -94,13 +94,13 @@ class VariationalLearner(NamedTuple):
     Attributes
     ----------
     prior : NormalPrior
-    concentration : float
+    concentration : float or (K,)
     sticks : bool
         Whether weights are broken from a stick, as in a Dirichlet process.
     """
 
     prior: NormalPrior
-    concentration: float
+    concentration: Any
     sticks: bool
 
     def belief(self, statistics: NormalStatistics) -> NormalBelief:

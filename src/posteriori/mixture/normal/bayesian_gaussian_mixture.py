@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.composites.mixture import MixtureFamily
 from posteriori.distributions.joint.normal_wishart import NormalWishart
@@ -223,6 +224,37 @@ class BayesianGaussianMixture(DrawsItsPosterior, NormalMixture, AsksForPartition
         )
         return self
 
+    def update(self, X: Any) -> Self:
+        """Go on with further rows (M, D): what was believed before is the prior of what they say.
+
+        Earlier rows keep their shares in the components, which stay in their order. Where components lie apart,
+        and with one component, this is what one fit to all rows gives. There is no evidence then.
+
+        Raises
+        ------
+        ValueError
+            When weights are broken from a stick.
+        """
+        check_is_fitted(self)
+        if self._sticks:
+            raise ValueError("a Dirichlet process cannot go on: fit all rows at once")
+        x, _ = counted_rows(self, X, None, reset=False)
+        before = self.posterior_
+        rows = self._read_table(x, None, before.components)
+        prior = prior_in_units(before.components, rows.units, self.n_components)
+        learner = VariationalLearner(prior, before.weights.concentration, sticks=False)
+        start = rows.share_out(self.predict_proba(x).T)
+        found = ascend_normals(
+            learner, rows, start, tol=self.tol, max_iter=self.max_iter, accelerated=self.accelerated
+        )
+        widths = check_least_widths("min_width", self.min_width, x.shape[1])
+        self._keep(rows, learner, found.parameters, widths)
+        for name in ("log_evidence_", "symmetry_gain_", "_learned_from"):
+            self.__dict__.pop(name, None)
+        self.trace_ = np.array(found.trace)
+        self.n_iter_, self.converged_ = found.n_iter, found.converged
+        return self
+
     def _approximate_belief(self) -> ApproximateBelief:
         x, rows, learner, statistics, alike = self._learned_from
         shares = softmax(self._log_joint(x), axis=1)
@@ -300,7 +332,7 @@ class BayesianGaussianMixture(DrawsItsPosterior, NormalMixture, AsksForPartition
             weights: Any = Beta(1.0 + counts[:-1], self._concentration + later)
             share = np.append(weights.mean, 1.0) * np.append(1.0, np.cumprod(1.0 - weights.mean))
         else:
-            weights = Dirichlet(self._concentration + counts)
+            weights = Dirichlet(learner.concentration + counts)
             share = weights.mean
         self.posterior_ = MixturePosterior(weights, components)
         self.weights_, self.means_ = np.asarray(share), means
