@@ -10,7 +10,7 @@ import numpy as np
 
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
-from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.table.wording import counted, listed, short_number
 from posteriori.analysis.targets.decided_classes import Decided
 from posteriori.analysis.targets.decided_words import costs_to_tell, said_of_class
 from posteriori.numerics.types import Array
@@ -31,7 +31,6 @@ __all__ = [
     "columns_help",
     "chances_hold",
     "errors_of",
-    "listed",
     "numbers_in_words",
     "ranges_hold",
     "share_words",
@@ -224,17 +223,6 @@ def share_words(share: float) -> str:
     ('44%', '99.7%', '100%')
     """
     return f"{100.0 * share:.{int(0.995 <= share < 0.9995)}f}%"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Write names as a person would.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"]), listed(["a"])
-    ('a, b and c', 'a')
-    """
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _depends(drivers: Sequence[str]) -> str:
