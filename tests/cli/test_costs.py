@@ -114,7 +114,9 @@ def test_the_ranking_leads_with_what_is_found(found: Analysis) -> None:
     assert frame.loc["logistic", "cost"] == pytest.approx(decided.spent.mean())
     assert frame.loc["logistic", "recall"] == decided.found / decided.rows
     assert {"AUC", "average precision", "Brier", "log loss"} <= set(frame.columns)
-    assert found.data()["positive"]["found"] == found.decided[found.kept].found
+    told = found.data()["positive"]
+    assert (told["class"], told["found"]) == ("yes", found.decided[found.kept].found)
+    assert told["threshold"] == pytest.approx(1.0 / 11.0)
 
 
 def test_the_code_of_the_report_leads_to_the_same(found: Analysis) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.ranking.ranked_outcomes import order_outcomes
-from posteriori.analysis.ranking.ranked_result import Table, behind_best
+from posteriori.analysis.ranking.ranked_result import Table, behind_best, telling_decimals
 from posteriori.analysis.table.wording import fixed_number, short_number
 from posteriori.analysis.targets.verdict_words import standing
 from posteriori.analysis.tasks.sections import fit_columns
@@ -111,19 +111,21 @@ def table_so_far(outcomes: Sequence[Outcome]) -> Table:
     """Return the ranking of the models that are done, best first: score of a row, time of all fits."""
     named = {outcome.name: outcome for outcome in outcomes}
     rows: list[tuple[str, ...]] = []
+    held = [o.unseen.log_density for o in outcomes if o.unseen is not None]
+    decimals = telling_decimals([float(density.mean()) for density in held])
     for row in _ranked(outcomes):
         outcome = named[row.name]
         behind = "" if row.failure else behind_best(row)
         words = outcome.candidate.words
-        rows.append((words, score_of(outcome), behind, short_number(row.seconds, 2)))
+        rows.append((words, score_of(outcome, decimals), behind, short_number(row.seconds, 2)))
     return ("model", "score", "behind", "seconds"), rows
 
 
-def score_of(outcome: Outcome) -> str:
+def score_of(outcome: Outcome, decimals: int = 2) -> str:
     """Return the mean log density of a row that the model has not seen, or that there is none."""
     if outcome.unseen is None:
         return "failed"
-    return fixed_number(float(outcome.unseen.log_density.mean()), 2)
+    return fixed_number(float(outcome.unseen.log_density.mean()), decimals)
 
 
 def verdict_so_far(outcomes: Sequence[Outcome], total: int) -> str:

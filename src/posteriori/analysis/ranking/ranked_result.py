@@ -31,6 +31,7 @@ __all__ = [
     "detailed_grid",
     "ranking_grid",
     "ranking_table",
+    "telling_decimals",
     "warnings_of",
 ]
 

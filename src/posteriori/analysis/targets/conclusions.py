@@ -33,6 +33,7 @@ from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.association import strongest_first
 from posteriori.analysis.table.columns import MANY_LEVELS, Column
 from posteriori.analysis.targets.cautions import cautions, regular_date, revealing_columns
+from posteriori.analysis.targets.class_costs import threshold_of
 from posteriori.analysis.targets.decided_classes import Decided, decide_unseen
 from posteriori.analysis.targets.reasons import reasons_of
 from posteriori.analysis.targets.table_problem import Problem, Target
@@ -288,9 +289,15 @@ class Analysis(RankedResult):
 
     def _acted(self, decided: Decided) -> dict[str, Any]:
         """Return what is said of the class that is to be found, and what comes of it."""
-        told = {"rows": decided.rows, "found": decided.found, "alarms": decided.alarms}
-        positive = self.problem.classes[decided.positive]
-        return {"positive": {"class": positive, **told, "costs": decided.rule}}
+        told: dict[str, Any] = {
+            "rows": decided.rows,
+            "found": decided.found,
+            "alarms": decided.alarms,
+        }
+        classes, k, rule = self.problem.classes, decided.positive, decided.rule
+        if rule is not None and len(classes) == 2:
+            told["threshold"] = threshold_of(rule, k)
+        return {"positive": {"class": classes[k], **told, "costs": rule}}
 
 
 def conclude(
