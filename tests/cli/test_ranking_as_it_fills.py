@@ -94,6 +94,15 @@ def test_ties_and_failures_have_rows_and_words() -> None:
     assert verdict_so_far([failed("linear")], 2).endswith("none could be fitted.")
 
 
+def test_scores_have_the_digits_that_differ() -> None:
+    scores = {"constant": -0.0955, "linear": -0.0921, "splines": -0.0923}
+    done = [
+        outcome(name, 0.0)._replace(unseen=Unseen(np.full(9, x), np.zeros(9), np.zeros(9)))
+        for name, x in scores.items()
+    ]
+    assert [row[1] for row in table_so_far(done)[1]] == ["−0.0921", "−0.0923", "−0.0955"]
+
+
 def test_pipes_have_lines_on_standard_error(table: Path) -> None:
     options = ["--target", "y", "--drop", "when", "--models", "splines,linear,constant"]
     done = CliRunner().invoke(app, ["compare", str(table), *options, "--jobs", "1"])
