@@ -35,6 +35,8 @@ __all__ = [
     "OUT_OF_TIME",
     "Outcome",
     "Reached",
+    "UNREACHED",
+    "run_calls",
     "run_candidates",
     "run_in_stages",
 ]
@@ -45,6 +47,9 @@ _WORTH_PROCESSES = 300_000
 
 #: Failures of candidates that were not waited for.
 INTERRUPTED, OUT_OF_TIME = "interrupted", "not reached within the time limit"
+
+#: The same by why a run has ended.
+UNREACHED = {"time": OUT_OF_TIME, "interrupted": INTERRUPTED}
 
 DIED = "a process that fitted it died, perhaps for lack of memory: try fewer --jobs (jobs=), or fewer rows"
 #: From problem, candidate and fold (None for all rows) to what is said of the fold, or a fitted pipeline.
@@ -133,7 +138,7 @@ def run_candidates(
         Whether several fits at a time have processes of their own; by default where the table is large, and
         also for costly models of a small one where processes are copies, which start at once.
     jobs : int, optional
-        Fits at a time; as :func:`count_jobs` says.
+        Fits at a time.
     time_limit : float, optional
         Seconds after which no result is waited for.
     on_outcome : callable, optional
@@ -147,15 +152,10 @@ def run_candidates(
     ended : {"", "interrupted", "time"}
         Why some were not.
     """
-    jobs = count_jobs(jobs)
     several = 1 if problem.classes is None else len(problem.classes) - 1
     large = problem.X.size * several >= _WORTH_PROCESSES
     if apart is None:
         apart = large or (COPIES and not all(c.quick for c in candidates))
-    if apart and jobs > 1:
-        workers = in_processes(problem, jobs)
-    else:  # threads that wait for one another cost more than they save on small products
-        workers = beside(problem, None if large else 1)
     start = time.monotonic()
     outcomes: list[Outcome] = []
 
@@ -170,32 +170,81 @@ def run_candidates(
         left = (time.monotonic() - start) * to_do / max(all_of_it - to_do, 1e-9)
         on_outcome(outcomes[-1], len(candidates), left)
 
-    deadline = float("inf") if time_limit is None else start + time_limit
     folds = [*range(len(problem.splits)), None]
     calls = deque(
         ((c, place), (_fit, fit, c, fold)) for c in candidates for place, fold in enumerate(folds)
     )
     parts: dict[str, dict[int, _Part]] = {c.name: {} for c in candidates}
+
+    def take(key: tuple[Candidate, int], told: _Part | None) -> None:
+        candidate, place = key
+        if candidate.name not in parts:  # it has failed
+            return
+        part, mine = told or _Part(None, failure=DIED), parts[candidate.name]
+        mine[place] = part
+        if not part.failure and len(mine) < len(folds):
+            return
+        del parts[candidate.name]  # what they say is kept once, joined
+        if part.failure:
+            for call in [call for call in calls if call[0][0] is candidate]:
+                calls.remove(call)
+        wanted = [part] if part.failure else [mine[k] for k in range(len(folds))]
+        keep(_outcome(candidate, wanted, problem, join))
+
+    # threads that wait for one another cost more than they save on small products
+    threads = None if large else 1
+    ended = run_calls(
+        problem, calls, take, apart=apart, jobs=jobs, threads=threads, time_limit=time_limit
+    )
+    return outcomes, ended
+
+
+def run_calls(
+    data: Any,
+    calls: deque[tuple[Any, tuple[Any, ...]]],
+    take: Callable[[Any, Any], None],
+    *,
+    apart: bool,
+    jobs: int | None = 1,
+    threads: int | None = 1,
+    time_limit: float | None = None,
+) -> str:
+    """Do calls side by side, and hand on what each returns when it is done.
+
+    Parameters
+    ----------
+    data : object
+        What all functions ``f(data, …)`` are called with.
+    calls : deque
+        Keys, and functions with their other arguments; those that have not begun may be taken out.
+    take : callable
+        Called with the key and what was returned, None where a process has died.
+    apart : bool
+        Whether several at a time have processes of their own.
+    jobs : int, optional
+        How many at a time; as :func:`count_jobs` says.
+    threads : int or None
+        Of products where they have not; as many as there are processors for None.
+    time_limit : float, optional
+        Seconds after which no result is waited for.
+
+    Returns
+    -------
+    {"", "interrupted", "time"}
+        Why some were not done.
+    """
+    deadline = float("inf") if time_limit is None else time.monotonic() + time_limit
+    count = count_jobs(jobs)
+    workers = in_processes(data, count) if apart and count > 1 else beside(data, threads)
     try:
         with workers as working:
-            for (candidate, place), told in done_calls(working, calls, jobs + 1, deadline):
-                if candidate.name not in parts:  # it has failed
-                    continue
-                part, mine = told or _Part(None, failure=DIED), parts[candidate.name]
-                mine[place] = part
-                if not part.failure and len(mine) < len(folds):
-                    continue
-                del parts[candidate.name]  # what they say is kept once, joined
-                if part.failure:
-                    for call in [call for call in calls if call[0][0] is candidate]:
-                        calls.remove(call)
-                wanted = [part] if part.failure else [mine[k] for k in range(len(folds))]
-                keep(_outcome(candidate, wanted, problem, join))
+            for key, told in done_calls(working, calls, count + 1, deadline):
+                take(key, told)
     except OutOfTimeError:
-        return outcomes, "time"
+        return "time"
     except KeyboardInterrupt:
-        return outcomes, "interrupted"
-    return outcomes, ""
+        return "interrupted"
+    return ""
 
 
 def _outcome(candidate: Candidate, parts: list[_Part], problem: Any, join: JoinsParts) -> Outcome:

@@ -14,17 +14,10 @@ from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.running import (
     DIED,
-    INTERRUPTED,
-    OUT_OF_TIME,
+    UNREACHED,
     Outcome,
+    run_calls,
     run_candidates,
-)
-from posteriori.analysis.fitting.workers import (
-    OutOfTimeError,
-    beside,
-    count_jobs,
-    done_calls,
-    in_processes,
 )
 from posteriori.analysis.forecasts.forecast_result import Forecast, Forecasts
 from posteriori.analysis.forecasts.prepared_series import (
@@ -82,11 +75,10 @@ def forecast(
     day_first: bool | None = None,
     on_outcome: Callable[[Any, int, float], None] | None = None,
 ) -> Any:
-    """Forecast a dated column with the model that foresaw best what came, and say by how much.
+    """Forecast a dated column by models that foresaw what came, and say how much nearer they were than repeating values.
 
-    At each origin every candidate is fitted to its past alone and says how probable what came then is. The
-    one with the highest sum of log densities makes the forecast; their average, weighted by what earlier
-    origins ask for, is one of them.
+    At each origin every candidate is fitted to its past alone and says how probable what came then is. Their
+    average makes the forecast, weighted by what they foresaw. Its intervals are widened where they did not hold.
 
     Parameters
     ----------
@@ -165,7 +157,7 @@ def forecast(
         return _forecast_series(
             dated, 0, options, jobs=jobs, time_limit=time_limit, on_outcome=on_outcome
         )
-    return _forecast_all(dated, options, count_jobs(jobs), time_limit, on_outcome)
+    return _forecast_all(dated, options, jobs, time_limit, on_outcome)
 
 
 def _with_index(frame: pd.DataFrame, time: str) -> pd.DataFrame:
@@ -176,37 +168,31 @@ def _with_index(frame: pd.DataFrame, time: str) -> pd.DataFrame:
 def _forecast_all(
     dated: DatedTable,
     options: ForecastOptions,
-    jobs: int,
+    jobs: int | None,
     time_limit: float | None,
     on_outcome: Callable[[Any, int, float], None] | None,
 ) -> Forecasts:
     """Forecast every series, side by side; what is done when time is over, or at Ctrl-C, is kept."""
     start, names = clock.monotonic(), [one.name for one in dated.series]
     found: dict[str, Forecast | str] = {}
-    ended = ""
 
-    def keep(name: str, result: Forecast | str) -> None:
-        found[name] = result if isinstance(result, str) else replace(result, dated=dated)
+    def keep(name: str, result: Forecast | str | None) -> None:
+        found[name] = (
+            replace(result, dated=dated) if isinstance(result, Forecast) else result or DIED
+        )
         if on_outcome is not None:
             left = (clock.monotonic() - start) * (len(names) - len(found)) / len(found)
             on_outcome(name, len(names), left)
 
     work = sum(len(one.rows.y) for one in dated.series) * (1 + options.origins)
-    apart = jobs > 1 and work >= _WORTH_FOR_ALL
     calls = deque((name, (_forecast_one, k, options)) for k, name in enumerate(names))
-    deadline = float("inf") if time_limit is None else start + time_limit
-    try:
-        with in_processes(dated, jobs) if apart else beside(dated, 1) as workers:
-            for name, result in done_calls(workers, calls, jobs + 1, deadline):
-                keep(name, result or DIED)
-    except OutOfTimeError:
-        ended = OUT_OF_TIME
-    except KeyboardInterrupt:
-        ended = INTERRUPTED
-    told = {name: found.get(name, ended) for name in names}
+    ended = run_calls(
+        dated, calls, keep, apart=work >= _WORTH_FOR_ALL, jobs=jobs, time_limit=time_limit
+    )
+    told = {name: found.get(name, UNREACHED.get(ended, "")) for name in names}
     series = {name: one for name, one in told.items() if not isinstance(one, str)}
     failures = {name: one for name, one in told.items() if isinstance(one, str)}
-    return Forecasts(dated, options, series, failures, ended == INTERRUPTED)
+    return Forecasts(dated, options, series, failures, ended == "interrupted")
 
 
 def _forecast_one(dated: DatedTable, place: int, options: ForecastOptions) -> Forecast | str:

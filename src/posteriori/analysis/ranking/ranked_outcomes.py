@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME, Outcome, Reached
+from posteriori.analysis.fitting.running import UNREACHED, Outcome, Reached
 from posteriori.distributions.composites.predictive_mixture import PredictiveMixture
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import Candidate
@@ -72,7 +72,7 @@ def all_outcomes(
     candidates: Sequence[Candidate], reached: Sequence[Outcome], ended: str
 ) -> dict[str, Outcome]:
     """Return the outcomes of all candidates by name, with the reason for those that were not waited for."""
-    why = OUT_OF_TIME if ended == "time" else INTERRUPTED
+    why = UNREACHED.get(ended, "")
     outcomes = {c.name: Outcome(c, failure=why) for c in candidates}
     return outcomes | {outcome.name: outcome for outcome in reached}
 
