@@ -46,7 +46,7 @@ from posteriori.modeling.binding.products import (
     contract_tables,
     multiply_products,
 )
-from posteriori.modeling.contract.requests import Anew
+from posteriori.modeling.contract.requests import Anew, no_closed_form
 from posteriori.modeling.forms.normal_rows import summed_lookups
 from posteriori.numerics.types import Array
 
@@ -184,15 +184,11 @@ class _Expanded:
         for access in product.accesses:
             node = self.owners.get(access.name)
             if node is None or isinstance(access, Switch):
-                raise TypeError(
-                    f"{self.factor.name} has no closed-form predictive here: {access.name} was "
-                    "solved apart from the other variables"
-                )
+                reason = f"{access.name} was solved apart from the other variables"
+                raise no_closed_form(self.factor.name, reason)
             if id(node) in met:
-                raise TypeError(
-                    f"{self.factor.name} has no closed-form predictive here: it multiplies "
-                    "variables that are believed in jointly"
-                )
+                reason = "it multiplies variables that are believed in jointly"
+                raise no_closed_form(self.factor.name, reason)
             met.add(id(node))
 
     def _summed(self, product: Product) -> Product:
@@ -210,9 +206,7 @@ class _Expanded:
         gated = any(isinstance(a, Switch) for a in parent.accesses)
         if more or self.anew.is_chain(name) or parent.family not in GAUSSIAN or gated:
             kind = "a chain" if more else f"{parent.family.__name__} behind an index or not normal"
-            raise TypeError(
-                f"{self.factor.name} has no closed-form predictive here: {name} is new and {kind}"
-            )
+            raise no_closed_form(self.factor.name, f"{name} is new and {kind}")
         layout, own = self.layouts[name], _NOISE.format(name)
         if own not in self.owners:
             axes = (*layout.axes, *(Axis("twin", axis.size) for axis in layout.events))

@@ -16,7 +16,7 @@ import numpy as np
 from posteriori.distributions.batches import take_members
 from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import Bound
-from posteriori.modeling.contract.requests import Request, inputs_of, names_used
+from posteriori.modeling.contract.requests import Request, inputs_of, used_by
 from posteriori.modeling.contract.solved import Solved
 from posteriori.numerics.types import Array
 
@@ -36,8 +36,8 @@ def _lengthen(
     bound: Bound, request: Request, names: Iterable[str], plate: str, steps: int
 ) -> Bound:
     """Bind variables with more members on a plate, of which nothing is observed."""
-    found = _with_ancestors(bound, names)
-    variables = {n: v for n, v in bound.variables.items() if n in found}
+    found = used_by(bound, names)
+    variables = {n: bound.variables[n] for n in found}
     given = inputs_of(bound, found, {})
     asked = inputs_of(bound, request.needed, request.inputs)
     inputs = {k: bound.inputs[k] for k in given}
@@ -47,7 +47,7 @@ def _lengthen(
             new = asked.get(key)
             given[key] = _continued(key, given[key], new, axis, steps)
     data = {**bound.evidence, **bound.observed}
-    for name in found & data.keys():
+    for name in found.keys() & data.keys():
         plates = bound.plates_of(name)
         more = plate in plates
         given[name] = _unseen(data[name], plates.index(plate), steps) if more else data[name]
@@ -89,18 +89,6 @@ def bind_after_end(
     plates_there = {**bound.plate_sizes(), **request.sizes, plate: steps + held, **sizes}
     inputs = {k: bound.inputs[k] for k in given}
     return Binder(variables, inputs, {**given, **known}, plates_there)
-
-
-def _with_ancestors(bound: Bound, names: Iterable[str]) -> set[str]:
-    """Return variables and all that they depend on."""
-    stack = list(names)
-    found: set[str] = set()
-    while stack:
-        name = stack.pop()
-        if name not in found:
-            found.add(name)
-            stack.extend(n for n in names_used(bound.variables[name]) if n in bound.variables)
-    return found
 
 
 def _continued(name: str, old: Any, new: Any, axis: int, steps: int) -> Array:

@@ -23,7 +23,17 @@ from posteriori.modeling.language.expressions import Expression, Input, Variable
 if TYPE_CHECKING:
     from posteriori.modeling.contract.solved import Solved
 
-__all__ = ["Anew", "Request", "accessed", "bind_anew", "inputs_of", "names_used", "read_request"]
+__all__ = [
+    "Anew",
+    "Request",
+    "accessed",
+    "bind_anew",
+    "inputs_of",
+    "names_used",
+    "no_closed_form",
+    "read_request",
+    "used_by",
+]
 
 
 class Request(NamedTuple):
@@ -90,13 +100,18 @@ def accessed(factors: Iterable[BoundFactor]) -> set[str]:
     return {access.name for factor in factors for access in factor.accesses}
 
 
+def no_closed_form(name: str, reason: str) -> TypeError:
+    """Return the refusal of a prediction."""
+    return TypeError(f"{name} has no closed-form predictive here: {reason}")
+
+
 # -- reading keywords ------------------------------------------------------------------------
 
 
 def read_request(bound: Bound, name: str, keywords: Mapping[str, Any]) -> Request:
     """Sort keywords into inputs, observations and plates; refuse those that make no sense."""
     _require_variable(bound, name)
-    used = _used_by(bound, name)
+    used = used_by(bound, [name])
     needed = tuple(used)
     plates = bound.plate_sizes()
     inputs, values, sizes = {}, {}, {}
@@ -154,10 +169,10 @@ def names_used(variable: Variable) -> set[str]:
     return found
 
 
-def _used_by(bound: Bound, name: str) -> dict[str, set[str]]:
-    """Return what a variable, and each that it depends on, is made of, in the order of the model."""
+def used_by(bound: Bound, names: Iterable[str]) -> dict[str, set[str]]:
+    """Return what variables, and all that they depend on, are made of, in the order of the model."""
     found: dict[str, set[str]] = {}
-    stack = [name]
+    stack = list(names)
     while stack:
         item = stack.pop()
         if item not in found:

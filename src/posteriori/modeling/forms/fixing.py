@@ -59,16 +59,17 @@ def fix_factors(
 
 
 def fix_at_points(
-    factors: Collection[BoundFactor], bound: Bound, values: Mapping[str, Array], points: Axis
+    factors: Collection[BoundFactor],
+    layouts: Mapping[str, Layout],
+    values: Mapping[str, Array],
+    points: Axis,
 ) -> tuple[BoundFactor, ...]:
     """Return factors with values (K, ...) of some unknowns at K points.
 
     Factors that the values touch get the points as the first of their rows, the others stay as they
     are.
     """
-    tables = {
-        name: Table(value, (points, *bound.layouts[name].axes)) for name, value in values.items()
-    }
+    tables = {name: Table(value, (points, *layouts[name].axes)) for name, value in values.items()}
     return tuple(_at_all(factor, tables, points) for factor in factors)
 
 

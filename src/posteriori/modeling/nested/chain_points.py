@@ -86,7 +86,7 @@ class ChainPoints:
         """Return the block at all points, its chains, and the evidence of what these leave out."""
         points = Axis("points", len(next(iter(values.values()))))
         bound, names, chains = self.group.bound, self.block.names, self.block.chains
-        factors = fix_at_points(self.factors, bound, values, points)
+        factors = fix_at_points(self.factors, bound.layouts, values, points)
         block = GaussianChainBlock(bound, names, factors, chains, points)
         made, log_evidence = block.chain_of(block.seen())
         # as many chains as points, although nothing may differ between them

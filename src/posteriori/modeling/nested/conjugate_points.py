@@ -76,7 +76,7 @@ class ConjugatePoints:
         points = Axis("points", len(next(iter(values.values()))))
         bound = with_points(self.group.bound, values, points)
         name = self.block.name
-        factors = fix_at_points(self.factors, self.group.bound, values, points)
+        factors = fix_at_points(self.factors, self.group.bound.layouts, values, points)
         factors = repeat_at_points(factors, (name,), points)
         bound = repeat_layouts(bound, (name,), points)
         return Group(bound, (name,), rows_about((name,), factors, bound))

@@ -46,7 +46,7 @@ class DiscretePoints:
     def _solve_together(self, values: Mapping[str, Array]) -> Iterator[DiscreteResult]:
         points = Axis("points", len(next(iter(values.values()))))
         bound = with_points(self.group.bound, values, points)
-        factors = fix_at_points(self.factors, self.group.bound, values, points)
+        factors = fix_at_points(self.factors, self.group.bound.layouts, values, points)
         tables = [state_table(factor, bound, self.block.sizes) for factor in factors]
         tables += self.block.tables[len(tables) :]
         block = self.block

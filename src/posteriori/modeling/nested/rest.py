@@ -155,7 +155,7 @@ class Rest:
         points = Axis("points", _count(values))
         bound = with_points(self.group.bound, values, points)
         total = np.zeros(points.size)
-        for factor in fix_at_points(self.known, self.group.bound, values, points):
+        for factor in fix_at_points(self.known, self.group.bound.layouts, values, points):
             total += _log_probs(factor, bound, points)
         return total
 

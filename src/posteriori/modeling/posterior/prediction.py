@@ -22,7 +22,14 @@ from posteriori.modeling.contract.engine import Result
 from posteriori.modeling.contract.linear_forms import Owners, locate_mean
 from posteriori.modeling.contract.longer_data import predict_longer
 from posteriori.modeling.contract.more_points import predict_more_points
-from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew, read_request
+from posteriori.modeling.contract.requests import (
+    Anew,
+    Request,
+    accessed,
+    bind_anew,
+    no_closed_form,
+    read_request,
+)
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.chain.observed_chain import continue_observed
 from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_predictive
@@ -192,9 +199,7 @@ def _predict_new_chain(solved: Solved, anew: Anew, name: str) -> Any:
         chains = sorted(n for n in {*above, name} if anew.is_chain(n))
         others = sorted(n for n in above - set(chains) if n not in anew.unsolved)
         reason = f"together with {', '.join(others)}" if others else "not all of it is normal"
-        raise TypeError(
-            f"{name} has no closed-form predictive here: {', '.join(chains)} is a new chain, {reason}"
-        )
+        raise no_closed_form(name, f"{', '.join(chains)} is a new chain, {reason}")
     own = anew.is_chain(name)
     names = [n for n in anew.factors if n in above or (own and n == name)]
     factors = [f for n in names for f in anew.factors[n]]
@@ -240,7 +245,7 @@ def _require_affine(factor: BoundFactor, name: str) -> None:
                 reason = f"{factor.name} switches with {names[0]}"
             else:
                 continue
-            raise TypeError(f"{name} has no closed-form predictive here: {reason}")
+            raise no_closed_form(name, reason)
 
 
 def _require_normal(
@@ -257,7 +262,7 @@ def _require_normal(
         reason = f"nothing normal is known of {', '.join(unknown)}"
     else:
         reason = f"{', '.join(untold)} and what is new are not normal together, or lie on a chain"
-    raise TypeError(f"{name} has no closed-form predictive here: {reason}")
+    raise no_closed_form(name, reason)
 
 
 def _new_normals(anew: Anew, factor: BoundFactor) -> tuple[BoundFactor, ...]:
@@ -287,27 +292,20 @@ def _predict_student(
     layouts = anew.layouts
     others = accessed((factor, *new)) - {f.name for f in new} - {spread}
     if not others <= owners.keys() - anew.unsolved:
-        raise TypeError(
-            f"{factor.name} has no closed-form predictive here: "
-            f"{spread} and {', '.join(sorted(others))} were not inferred together"
-        )
+        reason = f"{spread} and {', '.join(sorted(others))} were not inferred together"
+        raise no_closed_form(factor.name, reason)
     belief = _predict_anew(solved, anew, spread) if result is None else result.marginal(spread)
     for f in new:
         if spread not in accessed([f]):
-            raise TypeError(
-                f"{factor.name} has no closed-form predictive here: "
-                f"the noise of {f.name} is not a multiple of {spread}"
-            )
+            reason = f"the noise of {f.name} is not a multiple of {spread}"
+            raise no_closed_form(factor.name, reason)
         owners[f.name] = places_of_spread(f, spread, layouts[spread])
     unit, *parents = (
         at_unit_precision(f, spread, type(belief), owners, layouts) for f in (factor, *new)
     )
     told = {} if common is None else common.answers(others)
     if others - told.keys():
-        raise TypeError(
-            f"{factor.name} has no closed-form predictive here: "
-            f"{', '.join(sorted(others))} lie on a chain"
-        )
+        raise no_closed_form(factor.name, f"{', '.join(sorted(others))} lie on a chain")
     apart = entries_apart(layouts, new) if type(belief) in MATRICES else layouts
     factors = {**anew.factors, **{parent.name: [parent] for parent in parents}}
     at_one = anew._replace(factors=factors, layouts=apart)

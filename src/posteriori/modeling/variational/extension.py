@@ -13,7 +13,6 @@ from posteriori.modeling.variational.ascent.cut import Cut
 from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.ascent.starts import start_from_priors
 from posteriori.modeling.variational.nodes.node import Node
-from posteriori.modeling.variational.nodes.state_chain import chained_names
 from posteriori.modeling.variational.stream.streaming import Stream
 
 __all__ = ["extend", "restrict"]
@@ -100,4 +99,4 @@ def _is_taken_over(node: Node, whole: Approximation) -> bool:
     """Tell whether a node has its belief: members without data are as what they share says."""
     name, *others = node.names
     alone = whole.bound.families[name] in DISCRETE and not others
-    return alone and name not in chained_names(whole.monomials, whole.bound.layouts)
+    return alone and name not in whole.chained

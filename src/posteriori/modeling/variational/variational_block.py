@@ -23,7 +23,6 @@ from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.ascent.starts import start
 from posteriori.modeling.variational.augmentation.correction import can_correct
 from posteriori.modeling.variational.extension import extend, restrict
-from posteriori.modeling.variational.nodes.state_chain import chained_names
 from posteriori.modeling.variational.stream import streaming
 from posteriori.modeling.variational.stream.stochastic import ascend_in_batches, settle
 from posteriori.modeling.variational.variational_result import VariationalResult
@@ -107,10 +106,9 @@ class VariationalBlock(Block):
     def describe(self) -> str:
         """Say which parts are updated in turn."""
         found, restart = self.approximation, Axis("restart", 1)
-        chains = chained_names(found.monomials, found.bound.layouts)
         parts = []
         for group in found.structure.groups:
-            how = ", by forward-backward" if len(group) == 1 and group[0] in chains else ""
+            how = ", by forward-backward" if len(group) == 1 and group[0] in found.chained else ""
             parts.append(f"{' & '.join(group)}: {found.node(group, restart).describe()}{how}")
         return "; ".join(parts)
 

@@ -89,13 +89,13 @@ def predict_at_points(
     if request.values or not (request.name in result.names or (len(own) == 1 and is_alone)):
         return None
     if not request.sizes and not request.inputs and len(own) == 1:
-        return _along(result, *fix_at_points(own, bound, values, points))
+        return _along(result, *fix_at_points(own, bound.layouts, values, points))
     if block.time.name not in request.sizes:
         return None
     future = bind_future(bound, request, block.time.name, block.n_held)
     factors = [f for f in future.factors if f.name == request.name or f.name in result.names]
     there = {name: array for name, array in values.items() if name in future.layouts}
-    fixed = fix_at_points(factors, future, there, points)
+    fixed = fix_at_points(factors, future.layouts, there, points)
     return run_on(block, result.moments, future, list(fixed), request)
 
 

@@ -47,7 +47,7 @@ def continue_observed(solved: Solved, request: Request) -> Any:
     values, last = _drawn(solved, future, request)
     points = Axis("points", len(last))
     own = [factor for factor in future.factors if factor.name == name]
-    factors = fix_at_points(own, future, values, points)
+    factors = fix_at_points(own, future.layouts, values, points)
     first = [at_point(factor, points, 0) for factor in factors]
     moves = all(map(is_affine, first)) and find_chain(future, (name,), first) is not None
     _require(moves, name, others)

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, Layout
-from posteriori.modeling.binding.labelled import Axis, Lookup, Table, spread
+from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table, spread
 from posteriori.modeling.binding.products import axes_of
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.forms.state_tables import DISCRETE, number_of_states
@@ -40,6 +40,7 @@ from posteriori.modeling.variational.nodes.normal_node import batch_axes, longes
 from posteriori.modeling.variational.nodes.point_node import PointNode
 from posteriori.modeling.variational.nodes.sparse_node import SparseNode
 from posteriori.modeling.variational.nodes.sparse_numbers import SparseNumbers
+from posteriori.modeling.variational.nodes.state_chain import find_state_chain
 
 __all__ = ["Approximation", "Turn"]
 
@@ -121,6 +122,18 @@ class Approximation:
             return apart
         others = [name for name in self.names if name not in points]
         return [*apart, *((point, other) for point in points for other in others)]
+
+    @cached_property
+    def chained(self) -> set[str]:
+        """The discrete variables whose members meet as a chain."""
+        found = set()
+        for monomial in self.monomials:
+            steps = [access for access in monomial.accesses if isinstance(access, Switch)]
+            if len(steps) == 2:
+                axes = self.bound.layouts[steps[0].name].axes
+                if find_state_chain(steps, axes) or find_state_chain(steps[::-1], axes):
+                    found.add(steps[0].name)
+        return found
 
     @cached_property
     def largest(self) -> float:

@@ -31,7 +31,6 @@ from posteriori.modeling.variational.augmentation.namings import (
     count_namings,
     find_alike,
 )
-from posteriori.modeling.variational.nodes.state_chain import chained_names
 from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array
 
@@ -65,8 +64,7 @@ def can_correct(approximation: Approximation) -> bool:
     options, structure = approximation.options, approximation.structure
     asked = options.asks_for_approximation or options.method or options.batch_size
     kinds = set(structure.exchangeable.values())
-    chained = chained_names(approximation.monomials, approximation.bound.layouts)
-    suits = kinds == {"classes"} and not structure.systems and not chained
+    suits = kinds == {"classes"} and not structure.systems and not approximation.chained
     rows = 0 if structure.plate is None else structure.plate.size
     return suits and not asked and rows <= _ROWS and _cells(approximation) <= _SMALL
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +11,12 @@ from posteriori.inference.state_chains.hidden_markov import forward_backward
 from posteriori.inference.state_chains.series_batches import run_series
 from posteriori.modeling.binding.labelled import Axis, Lookup, Switch, Table
 from posteriori.modeling.binding.places import add_tables, same_place
-from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.numerics.types import Array
 
 __all__ = [
     "ChainBelief",
     "StateChain",
     "best_path",
-    "chained_names",
     "draw_path",
     "draw_states",
     "find_state_chain",
@@ -93,18 +91,6 @@ def find_state_chain(switches: Sequence[Switch], axes: Sequence[Axis]) -> StateC
     if step in series or len(set(series)) < len(series):
         return None
     return StateChain(time, (*series, step, early.state, late.state))
-
-
-def chained_names(monomials: Iterable[Monomial], layouts: Mapping[str, Any]) -> set[str]:
-    """Return the discrete variables whose members meet as a chain."""
-    found = set()
-    for monomial in monomials:
-        steps = [access for access in monomial.accesses if isinstance(access, Switch)]
-        if len(steps) == 2:
-            axes = layouts[steps[0].name].axes
-            if find_state_chain(steps, axes) or find_state_chain(steps[::-1], axes):
-                found.add(steps[0].name)
-    return found
 
 
 def solve_state_chain(

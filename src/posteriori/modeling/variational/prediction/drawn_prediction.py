@@ -63,7 +63,7 @@ class _Question(NamedTuple):
 
     def at(self, values: Mapping[str, Array], draws: Axis) -> _Question:
         """Return the question with a plate of draws, at each of which some unknowns have values."""
-        factors = fix_at_points(self.factors, self.bound, values, draws)
+        factors = fix_at_points(self.factors, self.bound.layouts, values, draws)
         bound = with_points(repeat_layouts(self.bound, self.new, draws), values, draws)
         return self._replace(bound=bound, factors=repeat_at_points(factors, self.new, draws))
 

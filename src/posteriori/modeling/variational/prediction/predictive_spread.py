@@ -19,6 +19,7 @@ from posteriori.distributions.vectors.inverse_wishart import InverseWishart
 from posteriori.distributions.vectors.wishart import Wishart
 from posteriori.modeling.binding.bound import BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Access, Axis, Table, labels_of, seen, spread
+from posteriori.modeling.contract.requests import no_closed_form
 from posteriori.modeling.forms.normal_rows import known_variance, spread_of
 from posteriori.modeling.variational.densities.number_functions import expect_by_scores
 from posteriori.numerics.lazy import special
@@ -59,7 +60,7 @@ def noise_of(factor: BoundFactor, look_up: Lookup) -> Spread:
     if poly.is_known:
         return Spread(known_variance(factor), None)
     if len(poly.terms) != 1:
-        raise TypeError(_refusal(factor, f"its {key} is a sum of unknowns"))
+        raise no_closed_form(factor.name, f"its {key} is a sum of unknowns")
     ((table, accesses),) = poly.terms
     known = _constant(factor, key, table)
     variance, scale, dof = known, known, np.asarray(np.inf)
@@ -77,7 +78,7 @@ def _constant(factor: BoundFactor, key: str, table: Table) -> Array:
     events = poly.axes[len(poly.axes) - factor.family._parameters[key] :]
     inside = [a for a in events if a in table.axes]
     if set(table.axes) - set(factor.rows) - set(events) or len(inside) not in (0, len(events)):
-        raise TypeError(_refusal(factor, f"its {key} is a sum over an axis"))
+        raise no_closed_form(factor.name, f"its {key} is a sum over an axis")
     value = spread(table, (*factor.rows, *(inside or events)))
     if key != "precision":
         return value**2 if key == "scale" else value
@@ -141,7 +142,7 @@ def _part(
     lead = (*layout.plates, *layout.ints)
     places = access.places[: len(lead)]
     if not labels_of(access._replace(places=places)) <= set(factor.rows):
-        raise TypeError(_refusal(factor, f"it depends on a whole row of {access.name} at once"))
+        raise no_closed_form(factor.name, f"it depends on a whole row of {access.name} at once")
     inner = tuple(Axis("event", axis.size) for axis in layout.events)
 
     def as_rows(values: Any, *events: Axis) -> Array:
@@ -153,7 +154,3 @@ def _part(
     degrees = as_rows(noise.dof)
     tails = Tails(degrees[..., 0, 0] if factor.events else degrees, as_rows(noise.scale, *inner))
     return as_rows(noise.average, *inner), tails
-
-
-def _refusal(factor: BoundFactor, reason: str) -> str:
-    return f"{factor.name} has no closed-form predictive here: {reason}"

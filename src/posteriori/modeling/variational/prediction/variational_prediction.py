@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from posteriori.distributions.composites.averages import average, average_last
+from posteriori.distributions.composites.averages import average_first, average_last
 from posteriori.distributions.composites.numeric import Numeric
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.numbers.normal import Normal
@@ -34,10 +34,11 @@ from posteriori.modeling.binding.labelled import (
 )
 from posteriori.modeling.binding.products import contract_tables
 from posteriori.modeling.contract.linear_forms import Location, locate_mean
-from posteriori.modeling.contract.requests import Request, accessed
+from posteriori.modeling.contract.requests import Request, accessed, no_closed_form
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.conjugate.conjugate_prediction import conjugate_predictive
 from posteriori.modeling.forms.conjugate_rows import reshaped
+from posteriori.modeling.forms.fixing import fix_at_points
 from posteriori.modeling.forms.state_tables import state_probabilities
 from posteriori.modeling.variational.densities.gates import open_gates
 from posteriori.modeling.variational.prediction.local_ascent import infer_local
@@ -86,7 +87,7 @@ def predictive(scene: Scene, name: str) -> Any:
     """Return the distribution of a variable with everything above it integrated out."""
     anew = scene.anew
     if anew.is_chain(name):
-        raise TypeError(_refusal(name, f"{name} is a new chain"))
+        raise no_closed_form(name, f"{name} is a new chain")
     (factor,) = anew.factors[name]
     opened, switches = open_gates(factor)
     component = _component(scene, opened)
@@ -112,9 +113,7 @@ def _component(scene: Scene, factor: BoundFactor) -> Any:
     if any(isinstance(_belief(scene, name)[0], Numeric) for name in unknown):
         return _over_numbers(scene, factor, unknown)
     if len(unknown) > 1:
-        raise TypeError(
-            _refusal(factor.name, f"it depends on {', '.join(sorted(unknown))} at once")
-        )
+        raise no_closed_form(factor.name, f"it depends on {', '.join(sorted(unknown))} at once")
     (parent,) = unknown
     belief, layout = _belief(scene, parent)
     return conjugate_predictive(factor, parent, layout, belief)
@@ -199,24 +198,14 @@ def _with_noise(center: Array, doubt: Array, noise: Spread) -> Any:
 
 def _over_numbers(scene: Scene, factor: BoundFactor, names: Collection[str]) -> Any:
     """Return the mixture over draws of all that a factor depends on."""
-    rng = np.random.default_rng(0)
-    draws = {}
+    rng, values = np.random.default_rng(0), dict[str, Array]()
     for name in sorted(names):
         belief, layout = _belief(scene, name)
-        values = np.asarray(belief.sample(_DRAWS, rng=rng))
-        draws[name] = np.broadcast_to(values, (_DRAWS, *shape_of(layout.axes))), layout.axes
-    made = [
-        member(
-            factor._replace(
-                parameters={
-                    key: substitute(poly, {n: Table(v[i], a) for n, (v, a) in draws.items()})
-                    for key, poly in factor.parameters.items()
-                }
-            )
-        )
-        for i in range(_DRAWS)
-    ]
-    return average(np.full(_DRAWS, 1.0 / _DRAWS), made)
+        drawn = np.asarray(belief.sample(_DRAWS, rng=rng))
+        values[name] = np.broadcast_to(drawn, (_DRAWS, *layout.shape))
+    draws = Axis("draws", _DRAWS)
+    (made,) = fix_at_points([factor], scene.anew.layouts, values, draws)
+    return average_first(np.full(_DRAWS, 1.0 / _DRAWS), [member(made)])
 
 
 # -- unknown indices -------------------------------------------------------------------------
@@ -257,9 +246,5 @@ def _require_apart(scene: Scene, factor: BoundFactor, switches: Sequence[Switch]
             mine |= scene.anew.above(name)
         if mine & taken:
             names = ", ".join(dict.fromkeys(s.name for s in switches))
-            raise TypeError(_refusal(factor.name, f"states of {names} depend on one another"))
+            raise no_closed_form(factor.name, f"states of {names} depend on one another")
         taken |= mine
-
-
-def _refusal(name: str, reason: str) -> str:
-    return f"{name} has no closed-form predictive here: {reason}"
