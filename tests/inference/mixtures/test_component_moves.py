@@ -39,7 +39,7 @@ def test_a_bad_start_is_left_by_moves_only(kind, gaps):
     ascend = partial(ascend_normals, tol=1e-4, max_iter=500)
 
     def end(shares, moves):
-        search = NormalSearch(4, 1, moves, False, False, False, rows.share_out(shares), ascend)
+        search = NormalSearch(4, 1, moves, False, False, False, rows.expected_sums(shares), ascend)
         return best_ascent(learner, rows, search, np.random.default_rng(0), lambda s: True)
 
     best = end((labels == np.arange(4)[:, None]) * 1.0, False).trace[-1]
@@ -62,7 +62,7 @@ def test_two_components_are_cut_anew_where_both_lie_across():
     ascend = partial(ascend_normals, tol=1e-4, max_iter=500)
 
     def end(shares, moves):
-        start = rows.share_out(shares * 1.0)
+        start = rows.expected_sums(shares * 1.0)
         search = NormalSearch(2, 1, moves, False, False, True, start, ascend)
         return best_ascent(learner, rows, search, np.random.default_rng(0), lambda s: True)
 
@@ -87,7 +87,7 @@ def test_an_objective_is_that_of_its_parameters():
     x, labels = rows_and_labels()
     rows = CompleteRows.of(x, None, "full")
     learner = PointLearner("full", rows.spread, None, {})
-    start = rows.share_out((labels == np.arange(4)[:, None]) * 1.0)
+    start = rows.expected_sums((labels == np.arange(4)[:, None]) * 1.0)
     value = look_from(learner, rows)(start).log_likelihood
     means = np.stack([x[labels == k].mean(axis=0) for k in range(4)])
     covs = np.stack([np.cov(x[labels == k].T, bias=True) for k in range(4)])

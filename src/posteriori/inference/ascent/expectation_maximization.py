@@ -128,7 +128,7 @@ def maximize_by_em(
     (array([0.7968, 0.5196]), True)
     """
     ascent = _Ascent(expect, maximize, log_prior, accelerated, admit)
-    here = ascent.look(start)
+    here = ascent.expectation(start)
     if not np.isfinite(here.value):
         raise ValueError(
             f"the objective is {here.value} at start: begin where the data are possible"
@@ -171,8 +171,8 @@ class _Ascent:
         self._steps: list[Step] = []
         self._slow = False
 
-    def look(self, parameters: Any) -> _Place:
-        """Return what is expected under some parameters."""
+    def expectation(self, parameters: Any) -> _Place:
+        """Take the E-step: what is expected under some parameters."""
         expectations, value = self.expect(parameters)
         if self.log_prior is not None:
             value = value + self.log_prior(parameters)
@@ -188,7 +188,7 @@ class _Ascent:
                 if target is not None and target.value >= here.value:
                     return target, True
                 self._steps = []
-        return self.look(after), False
+        return self.expectation(after), False
 
     def watch(self, rise: float, was_poor_jump: bool) -> None:
         """Learn what the last step gained."""
@@ -200,7 +200,9 @@ class _Ascent:
         """Return the place of parameters that may be impossible: no fault of those who wrote ``expect``."""
         try:
             with np.errstate(all="ignore"):
-                found = self.look(parameters if self.admit is None else self.admit(parameters))
+                found = self.expectation(
+                    parameters if self.admit is None else self.admit(parameters)
+                )
         except (ArithmeticError, ValueError):
             return None
         return found if np.isfinite(found.value) else None

@@ -52,7 +52,7 @@ _FIRST, _SECOND = _Effort(3, 10), _Effort(10, 30)
 
 def rising_moves(
     look: Callable[[Any], Any],
-    share_out: Callable[[Array], Any],
+    expected_sums: Callable[[Array], Any],
     value: float,
     z: Array,
     frequency: Array | None,
@@ -68,7 +68,7 @@ def rising_moves(
     look : callable
         From sums, what rows say under them: ``statistics``, the next sums, and ``log_likelihood``, the
         objective.
-    share_out : callable
+    expected_sums : callable
         From shares (K, N) of rows, sums.
     value : float
         The objective before.
@@ -89,7 +89,7 @@ def rising_moves(
     for effort in (_FIRST, _SECOND)[: 1 + (shares.size <= _FEW_SHARES)]:
         for moved in _moved_shares(z, frequency, shares, effort.pairs, may_empty, named):
             try:
-                found = _rises_above(value, look, share_out(moved), effort.steps)
+                found = _rises_above(value, look, expected_sums(moved), effort.steps)
             except KeyboardInterrupt:
                 return
             if found is not None:

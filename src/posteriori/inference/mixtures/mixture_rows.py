@@ -114,7 +114,7 @@ class CompleteRows(NamedTuple):
         frequency = None if self.frequency is None else self.frequency[index]
         return self._replace(x=x, frequency=frequency, moments=table_moments(x, frequency))
 
-    def share_out(self, shares: Array) -> NormalStatistics:
+    def expected_sums(self, shares: Array) -> NormalStatistics:
         """Return the sums of components that rows belong to by shares (K, N)."""
         features = NormalFeatures(self.kind, self.units)
         total = np.zeros((len(shares), features.size))
@@ -226,7 +226,7 @@ class GappyRows(NamedTuple):
         frequency = None if self.frequency is None else self.frequency[index]
         return self._replace(z=z, frequency=frequency, patterns=gap_patterns(z))
 
-    def share_out(self, shares: Array) -> NormalStatistics:
+    def expected_sums(self, shares: Array) -> NormalStatistics:
         """Return the sums of components that rows, completed by one normal, belong to by shares (K, N)."""
         k, d = len(shares), self.z.shape[1]
         covs = np.broadcast_to(self.spread, (k, d, d))

@@ -206,7 +206,7 @@ def _moved(
     shares = _share_rows(rows, learner.scores(found.statistics)[0])
     rising = rising_moves(
         look_from(learner, rows, search.hard),
-        rows.share_out,
+        rows.expected_sums,
         found.trace[-1],
         rows.filled(),
         rows.frequency,
@@ -256,7 +256,7 @@ def clustered_start(
     centers = rough_centers(z, k, rows.frequency, rng, steps=0 if wide else _ROUNDS)
     shares: Array = (nearest_of(z, centers) == np.arange(k)[:, None]) * 1.0
     own = _OWN if wide else 1.0
-    return rows.share_out(own * shares + (1.0 - own) / k)
+    return rows.expected_sums(own * shares + (1.0 - own) / k)
 
 
 def column_start(rows: MixtureRows, k: int, rng: np.random.Generator) -> NormalStatistics:
@@ -271,7 +271,7 @@ def column_start(rows: MixtureRows, k: int, rng: np.random.Generator) -> NormalS
         if loss < least:
             best, least = labels, loss
     shares: Array = (best == np.arange(k)[:, None]) * 1.0
-    return rows.share_out(shares)
+    return rows.expected_sums(shares)
 
 
 def with_known_spread(rows: GappyRows) -> GappyRows:
@@ -279,7 +279,7 @@ def with_known_spread(rows: GappyRows) -> GappyRows:
     d = rows.z.shape[1]
     full = rows._replace(kind="full")
     learner = PointLearner("full", np.eye(d), None, {})
-    start = full.share_out(np.ones((1, len(rows.z))))
+    start = full.expected_sums(np.ones((1, len(rows.z))))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # some digits are enough
         found = ascend_normals(learner, full, start, tol=1e-3, max_iter=100)

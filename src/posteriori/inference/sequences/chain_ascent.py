@@ -104,7 +104,7 @@ def ascend_from(
 
     def begin() -> tuple[Sums, float]:
         found = paths.expect_under(*known.laws, known.scores.copy())
-        return (*found.sums, *emission.share_out(found.shares)), found.log_likelihood
+        return (*found.sums, *emission.expected_sums(found.shares)), found.log_likelihood
 
     def expect(at: Any) -> tuple[Sums, float]:
         if isinstance(at, KnownChain):

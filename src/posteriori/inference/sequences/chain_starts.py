@@ -111,7 +111,7 @@ def start_from_shares(
     states = shares.argmax(axis=1)
     frequency = rows.frequency
     counted = shares if frequency is None else shares * frequency[:, None]
-    return (*paths.start(states), *emission.share_out(counted))
+    return (*paths.start(states), *emission.expected_sums(counted))
 
 
 def _last(paths: PathModel, emission: EmissionModel, start: Sums, search: ChainSearch) -> EMResult:

@@ -18,9 +18,9 @@ from posteriori.inference.series.kalman_smoother import NoiseSums, Slopes, smoot
 from posteriori.inference.series.scalar_chain import (
     PassedForward,
     ScalarChain,
+    filter_workspace,
     nothing_later,
     pass_forward,
-    room_to_filter,
 )
 from posteriori.numerics.types import Array
 
@@ -124,7 +124,7 @@ class ColumnChain(NamedTuple):
             made, own = self.make(stretch.rows), stretch.own
             if not means:
                 size = len(made.initial_mean)
-                room = room_to_filter(self._longest, size, many, gains=False)
+                room = filter_workspace(self._longest, size, many, gains=False)
                 means.append(np.zeros((size, many)))
                 covs.append(made.start_cov(self.variances))
             state = means[-1].copy(), covs[-1].copy()
@@ -151,7 +151,7 @@ class ColumnChain(NamedTuple):
         """
         _, size, many = gathered.means.shape
         parts, steps = len(self.variances), self._longest
-        room = room_to_filter(steps, size, many, size)
+        room = filter_workspace(steps, size, many, size)
         later = nothing_later(size, many)
         sums = NoiseSums(np.zeros(parts), np.zeros(parts), np.empty((steps, 0)))
         noise, emission = np.empty(steps), np.empty((steps if self.shaped else 0, size))

@@ -40,7 +40,7 @@ __all__ = [
     "SeriesScore",
     "SmoothedSeries",
     "filter_scalar",
-    "room_to_filter",
+    "filter_workspace",
     "nothing_later",
     "pass_forward",
     "score_scalar",
@@ -276,11 +276,11 @@ def _run_forward(
     mean[:, 0], series[:, 0] = chain.initial_mean, y
     mean[unknown, np.arange(1, many)] = 1.0
     dynamics = chain.dynamics(variances[:1], variances)
-    room = room_to_filter(len(y), size, many, views.shape[1], gains)
+    room = filter_workspace(len(y), size, many, views.shape[1], gains)
     return pass_forward(dynamics, series, mean, chain.start_cov(variances), views, room)
 
 
-def room_to_filter(
+def filter_workspace(
     steps: int, size: int, many: int, views: int = 0, gains: bool = True
 ) -> Predicted:
     """Return room for T steps of D states, C columns and V views, with or without all gains."""

@@ -312,7 +312,7 @@ class BayesianGaussianMixture(DrawsItsPosterior, NormalMixture, AsksForPartition
             raise ValueError(
                 "responsibilities_init must hold shares >= 0 that sum to 1 in each row"
             )
-        return rows.share_out(shares.T)
+        return rows.expected_sums(shares.T)
 
     def _keep(
         self,

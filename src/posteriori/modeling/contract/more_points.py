@@ -17,17 +17,14 @@ from posteriori.modeling.binding.binder import Binder
 from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.contract.requests import Request, names_used
 from posteriori.modeling.contract.solved import Solved
-from posteriori.modeling.language.processes import is_process
 from posteriori.numerics.types import Array
 
 __all__ = ["predict_more_points"]
 
 
 def predict_more_points(solved: Solved, request: Request) -> Any:
-    """Return the prediction of what depends on a process at new points; None where nothing does."""
+    """Return the prediction of what depends on a process at new points."""
     bound = solved.bound
-    if not any(is_process(bound.variables[n]) for n in request.new):
-        return None
     if request.values or solved.has_earlier:
         raise TypeError(
             f"{request.name} cannot be predicted at new points from new observations too, or after "

@@ -47,6 +47,7 @@ from posteriori.modeling.exact.scaled.student import student
 from posteriori.modeling.forms.normal_rows import known_variance
 from posteriori.modeling.forms.rows_apart import split_rows
 from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.language.processes import is_process
 from posteriori.numerics.linalg import symmetrize
 
 __all__ = ["joint", "predict", "predict_request"]
@@ -67,21 +68,24 @@ def predict(solved: Solved, name: str, keywords: Mapping[str, Any]) -> Any:
 
 def predict_request(solved: Solved, request: Request) -> Any:
     """Return the predictive distribution that a question asks for."""
-    for special in (predict_more_points, continue_observed):
-        found = special(solved, request)
-        if found is not None:
-            return found
+    bound, name = solved.bound, request.name
+    variables = bound.variables
+    if any(is_process(variables[n]) for n in request.new):
+        return predict_more_points(solved, request)
+    lengths = [variables[n].length for n in request.needed]
+    after = [] if request.values else [p for p in lengths if p in request.sizes]
+    is_normal_series = name in bound.observed and bound.families[name] in GAUSSIAN
+    if is_normal_series and variables[name].length in after:
+        return continue_observed(solved, request)
     for rule in _rules(solved, request.needed):
         found = rule(solved, request)
         if found is not None:
             return found
     if request.values:
         _require_plain_values(solved, request)
-    lengths = [solved.bound.variables[n].length for n in request.needed]
-    after = [p for p in lengths if isinstance(p, str) and p in request.sizes]
-    if after and not request.values:
-        return _predict_after_end(solved, request, after[0])
-    return _predict_anew(solved, bind_anew(solved, request), request.name)
+    if after:
+        return _predict_after_end(solved, request, str(after[0]))
+    return _predict_anew(solved, bind_anew(solved, request), name)
 
 
 def _rules(solved: Solved, names: Sequence[str]) -> Iterator[Any]:

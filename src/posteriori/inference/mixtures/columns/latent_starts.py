@@ -127,7 +127,7 @@ def _climb_by_moves(
     x, times = some.rows, some.weight
     look = look_by_features(model, search.weights, x, times)
 
-    def share_out(shares: Array) -> Array:
+    def expected_sums(shares: Array) -> Array:
         return sums_of_shares(model, x, times, shares)
 
     def onwards(before: EMResult, start: Array) -> EMResult:
@@ -143,7 +143,7 @@ def _climb_by_moves(
             break
         shares = _share_rows(model, search.weights, best.parameters, x)
         rising = rising_moves(
-            look, share_out, best.trace[-1], z, times, shares, may_empty=may_empty
+            look, expected_sums, best.trace[-1], z, times, shares, may_empty=may_empty
         )
         ascents = (onwards(best, start) for start in rising)
         further = next((found for found in ascents if _is_sound(model, some, search, found)), None)

@@ -169,7 +169,7 @@ class Base(NamedTuple):
     @classmethod
     def of(cls, paths: ChainPaths, emission: Any, counts: Sums, shares: Array) -> Base:
         """Return the base that counts of moves and shares in rows lead to."""
-        emitted = emission.share_out(shares)
+        emitted = emission.expected_sums(shares)
         view = emission.look(emitted)
         learned = [law.learn(part) for law, part in zip(paths.tables, counts, strict=True)]
         logs = tuple(log for log, _ in learned)

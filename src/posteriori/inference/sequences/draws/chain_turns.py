@@ -44,4 +44,4 @@ def sums_of_path(paths: Any, emission: Any, drawn: EmissionDraws, states: IntArr
         return (*counts, *drawn.complete(0, states, frequency))
     shares = np.eye(paths.n_states)[states]
     shares = shares if frequency is None else shares * frequency[:, None]
-    return (*counts, *emission.share_out(shares))
+    return (*counts, *emission.expected_sums(shares))

@@ -52,9 +52,9 @@ class ColumnEmission(NamedTuple):
         """Number of parts of the sums."""
         return sum(part.n_sums for part in self.parts.values())
 
-    def share_out(self, shares: Array) -> Sums:
+    def expected_sums(self, shares: Array) -> Sums:
         """Return the sums of all parts, one after another."""
-        return tuple(one for part in self.parts.values() for one in part.share_out(shares))
+        return tuple(one for part in self.parts.values() for one in part.expected_sums(shares))
 
     def look(self, sums: Sums) -> EmissionView:
         """Return the sum of what the parts say of rows."""

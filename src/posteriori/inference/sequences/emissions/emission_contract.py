@@ -99,8 +99,8 @@ class EmissionModel(Protocol):
         """Number of parts of the sums."""
         ...
 
-    def share_out(self, shares: Array) -> Sums:
-        """Return the sums of states that rows belong to by shares (T, K)."""
+    def expected_sums(self, shares: Array) -> Sums:
+        """Return the sums expected under responsibilities (T, K), the shares by which rows belong to states."""
 
     def look(self, sums: Sums) -> EmissionView:
         """Return the rows as states of these sums see them."""

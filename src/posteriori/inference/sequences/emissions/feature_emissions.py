@@ -180,7 +180,7 @@ class FeatureEmission(NamedTuple):
         """Number of parts of the sums."""
         return 1
 
-    def share_out(self, shares: Array) -> Sums:
+    def expected_sums(self, shares: Array) -> Sums:
         """Return Σ r t(x), (K, F)."""
         if self.features is not None:
             return (shares.T @ self.features.T,)
@@ -194,7 +194,7 @@ class FeatureEmission(NamedTuple):
         if not np.isfinite(learned.theta).all():
             raise ValueError("a state has no density")
         return EmissionView(
-            self._scores(learned.theta), self.constant, learned.bonus, self.share_out
+            self._scores(learned.theta), self.constant, learned.bonus, self.expected_sums
         )
 
     def learn(self, sums: Sums) -> LearnedEmission:

@@ -66,7 +66,7 @@ class MemberEmission(NamedTuple):
         """Whether beliefs are exact where the states are known."""
         return False
 
-    def share_out(self, shares: Array) -> Sums:
+    def expected_sums(self, shares: Array) -> Sums:
         """Return the members that are fitted to rows by shares."""
         seen, whole = self._seen, self._whole()
         added = self._imagined[:, None]

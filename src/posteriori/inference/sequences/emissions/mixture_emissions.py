@@ -83,9 +83,11 @@ class MixtureEmission(NamedTuple):
         """Number of parts of the sums."""
         return 1 + self.components.n_sums
 
-    def share_out(self, shares: Array) -> Sums:
+    def expected_sums(self, shares: Array) -> Sums:
         """Return sums of components among which rows are spread as at the start."""
-        return self._sums(shares[:, :, None] * self.spread[:, None, :], self.components.share_out)
+        return self._sums(
+            shares[:, :, None] * self.spread[:, None, :], self.components.expected_sums
+        )
 
     def look(self, sums: Sums) -> EmissionView:
         """Return ln Σ_m w p(x | θ_km) of all rows."""
@@ -145,7 +147,7 @@ class MixtureEmission(NamedTuple):
             chosen = (joint(s)[rows, states] + noise).argmax(axis=1)
             shares = np.zeros((len(states), k, m))
             shares[rows, states, chosen] = 1.0 if frequency is None else frequency
-            return self._sums(shares, self.components.share_out)
+            return self._sums(shares, self.components.expected_sums)
 
         def log_priors() -> Array:
             of_weights = _row_densities(log_weights, self.weights.concentration)[:, :, 0]

@@ -109,12 +109,12 @@ class NormalEmission(NamedTuple):
         """Number of parts of the sums."""
         return 3
 
-    def share_out(self, shares: Array) -> Sums:
+    def expected_sums(self, shares: Array) -> Sums:
         """Return sums over rows, gaps completed by one normal of all rows."""
         rows = self.rows
         if self.features is not None and isinstance(rows, CompleteRows):
             return tuple(unpack_sums(shares.T @ self.features.T, rows.kind, rows.squares))
-        return tuple(rows._replace(frequency=None).share_out(shares.T))
+        return tuple(rows._replace(frequency=None).expected_sums(shares.T))
 
     def look(self, sums: Sums) -> EmissionView:
         """Return the quadratic functions at all rows."""
@@ -213,7 +213,7 @@ class NormalEmission(NamedTuple):
         """Return the function from shares to sums; each state completes rows in its own way."""
         rows = self.rows
         if not isinstance(rows, GappyRows):
-            return self.share_out
+            return self.expected_sums
         normals = self._normals(scores)
 
         def summarize(shares: Array) -> Sums:

@@ -116,7 +116,7 @@ class RegressionEmission(NamedTuple):
         """P, the intercept among them."""
         return self.z.shape[1] - self.width + 1
 
-    def share_out(self, shares: Array) -> Sums:
+    def expected_sums(self, shares: Array) -> Sums:
         """Return Σ r (1, z, z zᵀ), (K, F)."""
         return (sums_of_shares(self._features, self.z, None, shares[self.seen].T),)
 
@@ -125,7 +125,7 @@ class RegressionEmission(NamedTuple):
         found, bonus = self._learn(sums[0])
         scores = np.zeros((len(self.seen), len(sums[0])))
         scores[self.seen] = feature_scores(self._features, self.z, self._theta(found))
-        return EmissionView(scores, -self.log_scale, bonus, self.share_out)
+        return EmissionView(scores, -self.log_scale, bonus, self.expected_sums)
 
     def learn(self, sums: Sums) -> LearnedEmission:
         """Return densities of rows with their regressors."""

@@ -58,7 +58,7 @@ class SymbolEmission(NamedTuple):
         """Number of parts of the sums."""
         return len(self.laws)
 
-    def share_out(self, shares: Array) -> Sums:
+    def expected_sums(self, shares: Array) -> Sums:
         """Return the counts of each symbol in each state, (K, L) of each column."""
         tables = []
         for codes, law in zip(self.codes, self.laws, strict=True):
@@ -70,7 +70,7 @@ class SymbolEmission(NamedTuple):
     def look(self, sums: Sums) -> EmissionView:
         """Return the logarithms of tables at the symbols of rows."""
         logs, bonuses = zip(*map(_learn, self.laws, sums), strict=True)
-        return EmissionView(self._scores(logs), 0.0, float(sum(bonuses)), self.share_out)
+        return EmissionView(self._scores(logs), 0.0, float(sum(bonuses)), self.expected_sums)
 
     def learn(self, sums: Sums) -> LearnedEmission:
         """Return one batch of categoricals (K,), or tables where there are several columns."""

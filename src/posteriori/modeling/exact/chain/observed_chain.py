@@ -15,7 +15,7 @@ import numpy as np
 
 from posteriori.distributions.composites.averages import average_first
 from posteriori.inference.chains.linear_gaussian_chain import ChainPosterior
-from posteriori.modeling.binding.bound import GAUSSIAN, Bound, gap_name
+from posteriori.modeling.binding.bound import Bound, gap_name
 from posteriori.modeling.binding.labelled import Axis
 from posteriori.modeling.binding.observations import read_observation
 from posteriori.modeling.contract.requests import Request
@@ -33,13 +33,9 @@ _DRAWS = 1000
 
 
 def continue_observed(solved: Solved, request: Request) -> Any:
-    """Return the members that follow the end of an observed normal series; None for all else."""
+    """Return the members that follow the end of an observed normal series."""
     bound, name = solved.bound, request.name
     variable = bound.variables[name]
-    if name not in bound.observed or variable.length not in request.sizes or request.values:
-        return None
-    if bound.families[name] not in GAUSSIAN:
-        return None
     plate = str(variable.length)
     future = bind_future(bound, request, plate, variable.order)
     others = [n for n in future.latent if n != name and plate in future.plates_of(n)]

@@ -172,7 +172,10 @@ def _filled(graph: Graph, factors: Sequence[StateTable]) -> Graph:
 
 
 class _Classes:
-    """Labels that stand for the same axis."""
+    """Labels that stand for the same axis.
+
+    SciPy's ``DisjointSet`` comes with a hundred modules, which take longer to load than an inference.
+    """
 
     def __init__(self) -> None:
         self.parent: dict[Axis, Axis] = {}
