@@ -64,9 +64,10 @@ def can_correct(approximation: Approximation) -> bool:
     options, structure = approximation.options, approximation.structure
     asked = options.asks_for_approximation or options.method or options.batch_size
     kinds = set(structure.exchangeable.values())
-    suits = kinds == {"classes"} and not structure.systems and not approximation.chained
+    suits = kinds == {"classes"} and not structure.systems
     rows = 0 if structure.plate is None else structure.plate.size
-    return suits and not asked and rows <= _ROWS and _cells(approximation) <= _SMALL
+    small = rows <= _ROWS and _cells(approximation) <= _SMALL
+    return suits and not asked and small and not approximation.chained
 
 
 def _cells(approximation: Approximation) -> int:
