@@ -243,7 +243,7 @@ class BayesianGaussianMixture(DrawsItsPosterior, NormalMixture, AsksForPartition
         rows = self._read_table(x, None, before.components)
         prior = prior_in_units(before.components, rows.units, self.n_components)
         learner = VariationalLearner(prior, before.weights.concentration, sticks=False)
-        start = rows.share_out(self.predict_proba(x).T)
+        start = rows.expected_sums(self.predict_proba(x).T)
         found = ascend_normals(
             learner, rows, start, tol=self.tol, max_iter=self.max_iter, accelerated=self.accelerated
         )
