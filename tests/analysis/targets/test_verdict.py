@@ -235,6 +235,13 @@ def test_promises_are_kept_up_to_two_standard_errors() -> None:
         95: 0,
         97: 1,
     }
+    counts = {count: ranges_hold(level, counts=True) for count, level in held.items()}
+    assert counts == {
+        83: -1,
+        85: 0,
+        95: 0,
+        97: 0,
+    }  # of counts intervals hold more than they promise
     p = np.tile([0.2, 0.8], (100, 1))  # 80 ± 4 of the second class
     told = {n: chances_hold(p, (np.arange(100) < n).astype(int)) for n in (71, 73, 87, 89)}
     assert told == {71: -1, 73: 0, 87: 0, 89: 1}

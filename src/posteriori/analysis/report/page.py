@@ -113,7 +113,7 @@ def _predicted_numbers(found: Analysis) -> list[Part]:
     drawn = [] if found.target.task == "density" else [figures.draw_residuals(found)]
     drawn.append(figures.draw_levels(found.unseen.level))
     return [
-        Words(intervals_in_words(found.unseen.level)),
+        Words(intervals_in_words(found.unseen.level, counts="counts" in found.target.traits)),
         Figures([Figure(svg) for svg in drawn]),
         Words(
             "If the predictive distributions are right, what came is equally likely at every level "
@@ -166,12 +166,12 @@ _STATED = (
 )
 
 
-def intervals_in_words(level: Array) -> str:
+def intervals_in_words(level: Array, *, counts: bool = False) -> str:
     """Say whether intervals of 90 % hold what came, of these levels (N,) in its predictive distributions."""
     held, count = int(np.sum(np.abs(level - 0.5) <= 0.45)), len(level)
     return (
         f"Intervals of 90% held what came in {held:,} of {counted(count, 'unseen row')} "
-        f"({held / count:.0%}), {_INTERVALS[ranges_hold(level)]}."
+        f"({held / count:.0%}), {_INTERVALS[ranges_hold(level, counts=counts)]}."
     )
 
 

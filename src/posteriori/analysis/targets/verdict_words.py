@@ -296,24 +296,25 @@ def _promise_kept(expected: float, error: float, came: float) -> int:
 def _promise(found: Analysis) -> str:
     """Say whether what the model says of its own certainty can be relied upon."""
     if found.problem.classes is None:
-        return _ON_RANGES[ranges_hold(found.unseen.level)]
+        return _ON_RANGES[ranges_hold(found.unseen.level, counts="counts" in found.target.traits)]
     if found.decided:
         return _ON_CHANCES[alarms_hold(found.unseen.prediction, found.decided[found.kept])]
     return _ON_CHANCES[chances_hold(found.unseen.prediction, found.codes)]
 
 
-def ranges_hold(level: Array) -> int:
+def ranges_hold(level: Array, *, counts: bool = False) -> int:
     """Tell whether intervals of 90 % held fewer (−1), as many (0) or more (1) values than they promise.
 
     Parameters
     ----------
     level : (N,)
         Of what came in its predictive distribution.
+    counts : bool
+        Whether these are counts, whose intervals end at whole numbers, and hold more than they promise.
     """
-    count = len(level)
-    return _promise_kept(
-        0.9 * count, 0.3 * math.sqrt(count), float(np.sum(np.abs(level - 0.5) <= 0.45))
-    )
+    count, held = len(level), float(np.sum(np.abs(level - 0.5) <= 0.45))
+    kept = _promise_kept(0.9 * count, 0.3 * math.sqrt(count), held)
+    return min(kept, 0) if counts else kept
 
 
 def chances_hold(p: Array, codes: Array) -> int:
