@@ -15,7 +15,8 @@ from posteriori.analysis.densities.joint_problem import (
 from posteriori.analysis.fitting.running import Outcome, run_in_stages
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.analysis.table.reading import to_pandas
-from posteriori.analysis.targets.conclusions import Analysis, conclude
+from posteriori.analysis.targets.concluding import conclude
+from posteriori.analysis.targets.conclusions import Analysis
 from posteriori.analysis.targets.table_problem import (
     fit_target,
     make_problem,

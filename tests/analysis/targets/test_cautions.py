@@ -6,7 +6,7 @@ import pytest
 
 from posteriori.analysis import compare
 from posteriori.analysis.table.wording import counted
-from posteriori.analysis.targets.cautions import cautions
+from posteriori.analysis.targets.concluding import cautions
 from posteriori.analysis.targets.table_problem import Problem
 from posteriori.selection.cross_validation import split_rows
 

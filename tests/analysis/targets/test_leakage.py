@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.targets.cautions import revealing_columns
+from posteriori.analysis.targets.concluding import revealing_columns
 from posteriori.analysis.targets.table_problem import Problem
 
 N = 60

@@ -1,9 +1,8 @@
-"""What the fits of all candidates say together of a target: the ranking, errors that people know, and notes."""
+"""What a table says about models for one of its columns: which to act on, what they rely on, and what is told of it."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,12 +13,10 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from posteriori.analysis.fitting.running import Outcome, Reached
+from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.ranking.ranked_outcomes import (
     AVERAGE,
     evidence_group,
-    rank_outcomes,
-    told_end,
 )
 from posteriori.analysis.ranking.ranked_result import RankedResult
 from posteriori.analysis.report.page import (
@@ -31,29 +28,20 @@ from posteriori.analysis.report.page import (
 from posteriori.analysis.report.what_if import Effects, column_importance
 from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.association import strongest_first
-from posteriori.analysis.table.columns import MANY_LEVELS, Column
-from posteriori.analysis.targets.cautions import cautions, regular_date, revealing_columns
+from posteriori.analysis.table.columns import Column
 from posteriori.analysis.targets.class_costs import threshold_of
-from posteriori.analysis.targets.decided_classes import Decided, decide_unseen
+from posteriori.analysis.targets.decided_classes import Decided
 from posteriori.analysis.targets.reasons import reasons_of
 from posteriori.analysis.targets.table_problem import Problem, Target
 from posteriori.analysis.targets.verdict_words import verdict_of
 from posteriori.estimators.contract import ScalesPrior, offers
 from posteriori.numerics.evidence import LogEvidence
-from posteriori.selection.averaging import ClassifierAverage, ModelAverage
 from posteriori.selection.comparing import PRIOR_SCALES
 from posteriori.selection.comparison import Comparison, Row, with_probabilities
-from posteriori.selection.cross_validation import Metrics, Unseen, fit_in_parts, metrics_of
+from posteriori.selection.cross_validation import Metrics, Unseen, fit_in_parts
 from posteriori.selection.prequential import prequential_evidence
 
-__all__ = ["Analysis", "conclude"]
-
-#: Share of missing entries from which on a note says what stands in their place.
-_MANY_MISSING = 0.2
-
-
-#: What is told of a class that is to be found; the first where costs are told.
-_OF_CLASS = ("cost", "AUC", "average precision", "recall", "precision")
+__all__ = ["Analysis"]
 
 #: Columns that are shuffled at most, to see what they are worth.
 _MOST_SHUFFLED = 30
@@ -300,62 +288,6 @@ class Analysis(RankedResult):
         return {"positive": {"class": classes[k], **told, "costs": rule}}
 
 
-def conclude(
-    goal: Target, columns: list[Column], reached: Reached, seed: int, *, thorough: bool = False
-) -> Analysis:
-    """Rank the candidates by how well they predict unseen rows, and say what to keep in mind."""
-    problem = reached.problem
-    goal = goal if reached.drawn is None else goal.some(reached.drawn)
-    kind = ModelAverage if problem.classes is None else ClassifierAverage
-    ended = told_end(reached.ended)
-    outcomes, ranking = rank_outcomes(reached, goal.task, kind)
-    metrics = {
-        name: metrics_of(o.unseen, problem.y, problem.classes, problem.loss, goal.stakes.positive)
-        for name, o in outcomes.items()
-        if o.unseen is not None
-    }
-    decided = _decisions(goal, problem, outcomes)
-    metrics = {name: {**errors, **_told(decided.get(name))} for name, errors in metrics.items()}
-    rows = [replace(row, errors=metrics.get(row.name, {})) for row in ranking.rows]
-    notes = _notes(goal, columns)
-    revealing, dated = revealing_columns(problem), regular_date(problem)
-    notes += cautions(problem, goal.column.name, revealing, dated)
-    return Analysis(
-        goal,
-        columns,
-        problem,
-        outcomes,
-        Comparison(rows),
-        metrics,
-        (*notes, *reached.notes, *ended),
-        seed,
-        tuple(revealing),
-        dated,
-        thorough,
-        decided,
-        _OF_CLASS[goal.stakes.costs is None :] if decided else (),
-    )
-
-
-def _decisions(
-    goal: Target, problem: Problem, outcomes: Mapping[str, Outcome]
-) -> dict[str, Decided]:
-    """Return what candidates say of unseen rows, where a class is to be found."""
-    if goal.stakes.positive is None:
-        return {}
-    codes = np.searchsorted(problem.classes, problem.y)
-    held = {name: o.unseen.prediction for name, o in outcomes.items() if o.unseen is not None}
-    return {n: decide_unseen(p, codes, problem.splits, goal.stakes) for n, p in held.items()}
-
-
-def _told(decided: Decided | None) -> Metrics:
-    """Return what comes of decisions, on average."""
-    if decided is None:
-        return {}
-    found = {"recall": decided.recall, "precision": decided.precision}
-    return {"cost": float(decided.spent.mean()), **found} if decided.told else found
-
-
 def _prequential(outcome: Outcome, problem: Problem, seed: int) -> LogEvidence | None:
     """Return the evidence of rows predicted by those before them; None where it is no number."""
     with threadpool_limits(1), warnings.catch_warnings():  # only the evidence is wanted
@@ -385,28 +317,3 @@ def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:
         warnings.simplefilter("ignore")
         moved = {scale: refitted(scale) for scale in PRIOR_SCALES}
     return {1.0: float(outcome.evidence or 0.0), **moved}
-
-
-def _notes(goal: Target, columns: list[Column]) -> list[str]:
-    """Say what was guessed, and what stands in for entries that are missing, where these are many."""
-    rows = len(goal.known)
-    return [
-        *goal.notes,
-        *(f"{c.name!r}: {c.note}{_elsewhere(c, goal)}" for c in columns if c.note),
-        *(
-            f"{c.name!r}: {c.missing / rows:.0%} are missing; "
-            + ("that is a level of its own" if c.kind == "category" else "the mean stands in")
-            + ("" if c.kind == "category" else ", and a further column says where")
-            for c in columns
-            if c.used and c.missing > _MANY_MISSING * rows
-        ),
-    ]
-
-
-def _elsewhere(column: Column, goal: Target) -> str:
-    """Say what models of classes do with many levels that have no groups."""
-    if goal.task != "classification" or column.kind != "category" or column.distinct <= MANY_LEVELS:
-        return ""
-    return (
-        f"; normal classes, neighbours and naive Bayes keep the {MANY_LEVELS} most frequent apart"
-    )

@@ -123,6 +123,7 @@ def numbers_in_words(
     helped : bool
         Whether a model does clearly better than without columns.
     """
+    depends = _depends(drivers)
     off = (float(errors.mean()), float(np.quantile(errors, 0.9)), float(simple.mean()))
     typical, far, same = (
         f"a factor of {short_number(math.exp(e), 3)}" if loss == "log" else short_number(e, 2)
@@ -135,7 +136,7 @@ def numbers_in_words(
         )
     return (
         f"“{name}” is predicted to within {typical} on average, and to within {far} in nine of ten unseen rows; always "
-        f"saying the same number would be off by {same}.{_depends(drivers)}"
+        f"saying the same number would be off by {same}.{depends}"
     )
 
 

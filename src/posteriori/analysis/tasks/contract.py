@@ -114,10 +114,9 @@ class TaskResult(ABC):
         loading : str
             Python code that makes ``table``, for those who want to repeat it.
         """
-        page, code = self.page(title), self.code(loading)
-        reasons, picture = self.reasons, self.picture
+        page, code, reasons = self.page(title), self.code(loading), self.reasons
         why = Section("For statisticians", [Items(reasons)] if reasons else [])
-        drawn = [] if picture is None else [picture]
+        drawn = [] if (picture := self.picture) is None else [picture]
         answer: list[Part] = [Words(self.verdict, "answer"), *drawn, why]
         return render_page(page, answer, code)
 
@@ -142,7 +141,6 @@ def _as_sections(findings: Iterable[Finding]) -> list[Section]:
 
 
 def _in_text(content: Iterable[Part]) -> Iterator[Printed]:
-    """Yield words and tables."""
     for part in content:
         if isinstance(part, Words | Grid):
             yield part
