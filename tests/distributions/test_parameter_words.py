@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import posteriori.distributions as rooms
-from posteriori import Gamma, Normal
+from posteriori import Gamma, Normal, StudentT
 from posteriori.distributions import Distribution
 from posteriori.distributions.parameter_words import OTHER_WORDS
 from posteriori.distributions.unknown import Unknown
@@ -86,10 +86,19 @@ def test_symbols_are_told_as_numbers_are():
 def test_other_errors_of_constructors_stay():
     with pytest.raises(TypeError, match="name the spread"):
         Normal(0.0, 1.0)
-    with pytest.raises(TypeError, match="missing 1 required positional argument"):
-        Gamma(2.0)
+    with pytest.raises(TypeError, match="takes 3 positional arguments but 4 were given"):
+        Gamma(1.0, 2.0, 3.0)
     with pytest.raises(ValueError, match="variance must be"):
         Normal(0.0, variance=-1.0)
+
+
+def test_what_is_left_out_is_named():
+    with pytest.raises(TypeError, match=r"^Gamma needs rate$"):
+        Gamma(2.0)
+    with pytest.raises(TypeError, match=r"^Gamma needs shape, rate$"):
+        Gamma()
+    with pytest.raises(TypeError, match=r"^StudentT needs scale=$"):
+        StudentT(3.0)
 
 
 def test_signatures_are_those_of_the_families():

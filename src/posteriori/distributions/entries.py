@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
 from itertools import product
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -77,7 +78,7 @@ def summarize(
     w[1]   2.0  1.00   0.36   3.64
     tau    2.0  1.41   0.36   4.74
     """
-    if not 0.0 < mass < 1.0:
+    if not (isinstance(mass, Real) and 0.0 < mass < 1.0):
         raise ValueError(f"mass must be a number between 0 and 1, got {mass!r}")
     tables = [
         _table(name, belief, mass, (labels or {}).get(name, ()), signs)

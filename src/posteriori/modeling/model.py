@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,14 @@ from posteriori.distributions.unknown import Conditional
 from posteriori.modeling import views
 from posteriori.modeling.binding.binder import bind
 from posteriori.modeling.binding.observations import require_finite_observations
-from posteriori.modeling.contract.options import OPTION_NAMES, Options
+from posteriori.modeling.contract.options import OPTION_NAMES, OTHER_WORDS, Options
 from posteriori.modeling.forms.simulation import log_joint, simulate
 from posteriori.modeling.language.chain import Chain, trace_step
 from posteriori.modeling.language.expressions import Expression, Input, Variable
 from posteriori.modeling.planning.planner import Plan, make_plan
 from posteriori.modeling.posterior.posterior import Posterior
 from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.validation import hint, meant_or_has
 
 if TYPE_CHECKING:
     from posteriori.drawing import Drawing
@@ -303,8 +303,7 @@ class Model:
 
 
 def _unknown(name: str, known: list[str], others: Iterable[str] = ()) -> str:
-    near = difflib.get_close_matches(name, [*known, *others], n=1)
-    if near:
-        return f"the model has no variable or input {name!r}; did you mean {near[0]!r}?"
-    listed = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
-    return f"the model has no variable or input {name!r}; it has {listed or 'none'}"
+    if others and name in OTHER_WORDS:
+        return f"infer has no option {name!r}: say {OTHER_WORDS[name]}="
+    meant = hint(name, [*known, *others]) or meant_or_has(name, known)
+    return f"the model has no variable or input {name!r}{meant}"

@@ -389,6 +389,19 @@ def hint(wrong: object, options: Iterable[object]) -> str:
     return f"; did you mean {text[near[0]]!r}?" if near else ""
 
 
+def meant_or_has(wrong: str, options: Iterable[str]) -> str:
+    """Return "; did you mean …?" for the nearest option, or "; it has …" with the first of all.
+
+    Examples
+    --------
+    >>> meant_or_has("Theta", ["mu", "theta"]), meant_or_has("x", ["mu", "theta"])
+    ("; did you mean 'theta'?", '; it has mu, theta')
+    """
+    known = list(options)
+    shown = ", ".join(known[:20]) + (", …" if len(known) > 20 else "")
+    return hint(wrong, known) or f"; it has {shown or 'none'}"
+
+
 def listed(options: Sequence[object]) -> str:
     """Return the first few options for an error message."""
     shown = ", ".join(map(repr, options[:12]))

@@ -10,7 +10,7 @@ from typing import Any
 from posteriori.modeling.contract.costs import counted
 from posteriori.numerics.types import Seed
 
-__all__ = ["OPTION_NAMES", "Options"]
+__all__ = ["OPTION_NAMES", "OTHER_WORDS", "Options"]
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,22 @@ _OF_ASCENTS = (
     "form",
     "batch_size",
 )
+
+#: What others call these choices.
+OTHER_WORDS = {
+    "algorithm": "method",
+    "engine": "method",
+    "inference": "method",
+    "iterations": "max_iter",
+    "n_iter": "max_iter",
+    "n_restarts": "n_init",
+    "random_state": "rng",
+    "restarts": "n_init",
+    "seed": "rng",
+    "start": "init",
+    "tolerance": "tol",
+    "verbose": "progress",
+}
 
 #: Names that no variable can have, because infer() takes them as its own arguments.
 OPTION_NAMES = frozenset(f.name for f in fields(Options))

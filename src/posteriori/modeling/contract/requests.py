@@ -6,7 +6,6 @@ the others the posterior is known: they are those of the data.
 
 from __future__ import annotations
 
-import difflib
 import operator
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +18,7 @@ from posteriori.modeling.binding.labelled import Lookup
 from posteriori.modeling.language.chain import Previous
 from posteriori.modeling.language.dependencies import arguments_of
 from posteriori.modeling.language.expressions import Expression, Input, Variable
+from posteriori.numerics.validation import hint, meant_or_has
 
 if TYPE_CHECKING:
     from posteriori.modeling.contract.solved import Solved
@@ -148,9 +148,8 @@ def _require_variable(bound: Bound, name: Any) -> None:
         return
     if name in bound.inputs:
         raise ValueError(f"{name} is an input: it is given, not predicted")
-    near = difflib.get_close_matches(name, list(bound.variables), n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(bound.variables)}"
-    raise ValueError(f"the model has no variable {name!r} to predict; {hint}")
+    meant = meant_or_has(name, bound.variables)
+    raise ValueError(f"the model has no variable {name!r} to predict{meant}")
 
 
 def names_used(variable: Variable) -> set[str]:
@@ -211,10 +210,9 @@ def _add_size(sizes: dict[str, int], plate: str, size: int, key: str) -> None:
 
 def _unknown_keyword(bound: Bound, key: str, plates: Mapping[str, int]) -> str:
     known = [*bound.inputs, *plates]
-    near = difflib.get_close_matches(key, known, n=1)
-    if near:
-        return f"the model has no input or plate {key!r}; did you mean {near[0]!r}?"
-    text = f"the model has no input or plate {key!r}; it has {', '.join(known) or 'none'}"
+    text = f"the model has no input or plate {key!r}{meant_or_has(key, known)}"
+    if hint(key, known):
+        return text
     fixed = [n for n, v in bound.variables.items() if any(isinstance(p, int) for p in v.plates)]
     if fixed:
         text += (

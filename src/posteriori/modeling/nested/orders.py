@@ -14,7 +14,7 @@ import numpy as np
 
 from posteriori.inference.quadrature.lattices import Lattice
 from posteriori.modeling.binding.bound import GAUSSIAN
-from posteriori.modeling.contract.engine import Group
+from posteriori.modeling.contract.engine import GivesUpError, Group
 from posteriori.modeling.contract.inside import Inside
 from posteriori.modeling.nested.exchangeable import (
     chosen_from,
@@ -104,10 +104,10 @@ def check_apart(lattice: Lattice, coordinates: Coordinates) -> None:
         u = np.diff(lattice.points[:, mine], axis=1)
         near = float(lattice.weights[np.any(u < steps, axis=1)].sum())
         if near > _AT_THE_EDGE:
-            raise ValueError(
+            raise GivesUpError(
                 f"the data do not tell the classes of {item.name} apart: with probability "
-                f"{near:.2g} or more two of them are nearly equal, and no order names them; leave "
-                'method="quadrature" out, or give them priors that lie apart'
+                f"{near:.2g} or more two of them are nearly equal, and no order names them",
+                'leave method="quadrature" out, or give them priors that lie apart',
             )
 
 

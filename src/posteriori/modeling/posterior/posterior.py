@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 import os
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from posteriori.modeling.posterior.description import describe
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
+from posteriori.numerics.validation import meant_or_has
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -91,15 +91,15 @@ class Posterior:
 
     def __getitem__(self, name: str) -> Any:
         bound = self._solved.bound
+        if not isinstance(name, str):
+            raise TypeError(f'variables are named one by one, as in "a", "b", got {name!r}')
         if name in self._solved.by_name:
             return self._solved.marginal(name)
         if name in bound.observed:
             raise KeyError(f"{name} was observed: its value is in the data")
         if name in self._solved.barren:
             return self.predict(name)
-        near = difflib.get_close_matches(name, list(bound.layouts), n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(bound.layouts)}"
-        raise KeyError(f"the model has no variable {name!r}; {hint}")
+        raise KeyError(f"the model has no variable {name!r}{meant_or_has(name, bound.layouts)}")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from posteriori.modeling.contract.options import OPTION_NAMES, Options
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.variational.prediction.local_ascent import solve_new_data
+from posteriori.numerics.validation import meant_or_has
 
 if TYPE_CHECKING:
     from posteriori.modeling.posterior.posterior import Posterior
@@ -133,9 +133,8 @@ def _require_known(bound: Bound, given: Mapping[str, Any]) -> None:
         raise ValueError("update needs data, as in post.update(x=...)")
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
-            raise ValueError(f"the model has no variable or input {name!r}; {hint}")
+            meant = meant_or_has(name, known)
+            raise ValueError(f"the model has no variable or input {name!r}{meant}")
 
 
 def _require_no_chain(bound: Bound, given: Mapping[str, Any]) -> None:

@@ -21,7 +21,8 @@ OtherWords: TypeAlias = Mapping[str, tuple[str, ...]]
 
 def naming_parameters(make: Callable[..., Any], words: OtherWords) -> Callable[..., Any]:
     """Let a constructor say which of its parameters is meant by a word that it does not know."""
-    known = inspect.signature(make).parameters
+    signature = inspect.signature(make)
+    known = signature.parameters
 
     @wraps(make)
     def made(owner: Any, *args: Any, **named: Any) -> Any:
@@ -29,12 +30,31 @@ def naming_parameters(make: Callable[..., Any], words: OtherWords) -> Callable[.
             return make(owner, *args, **named)
         except TypeError:
             strange = [word for word in named if word not in known]
-            if not strange:
-                raise
             name = owner.__name__ if isinstance(owner, type) else type(owner).__name__
-            raise TypeError(words_refused(name, strange, list(known)[1:], words)) from None
+            if strange:
+                raise TypeError(words_refused(name, strange, list(known)[1:], words)) from None
+            if missing := _missing(signature, (owner, *args), named):
+                raise TypeError(f"{name} needs {', '.join(missing)}") from None
+            raise
 
     return made
+
+
+def _missing(
+    signature: inspect.Signature, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> list[str]:
+    """Return what a call leaves out, as it would be written; nothing where it has too much."""
+    try:
+        given = signature.bind_partial(*args, **named).arguments
+    except TypeError:
+        return []
+    return [
+        f"{p.name}=" if p.kind is p.KEYWORD_ONLY else p.name
+        for p in signature.parameters.values()
+        if p.default is p.empty
+        and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        and p.name not in given
+    ]
 
 
 def words_refused(
