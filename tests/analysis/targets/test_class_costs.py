@@ -133,3 +133,8 @@ def test_rules_in_words() -> None:
     assert rule_in_words(several, 2, THREE) == [
         "costs: “b” said rightly 0.5, “c” taken for “a” 5, other mistakes 1"
     ]
+    both = cost_matrix({"yes:no": 10, "no:yes": 2}, TWO)
+    assert rule_in_words(both, 0, TWO) == [
+        "costs: “no” taken for “yes” 2, “yes” taken for “no” 10",
+        "threshold: says “no” from a probability of 0.833 on",
+    ]

@@ -81,6 +81,15 @@ def test_chance_has_no_threshold() -> None:
     assert same.rule is None
 
 
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_hardly_any_row_of_the_class(rows: int) -> None:
+    codes = (np.arange(50) < rows).astype(int)
+    score = np.where(np.arange(50) < rows, 0.9, np.linspace(0.01, 0.2, 50))
+    found = decide_unseen(two(score), codes, folds(50), Stakes(1))
+    assert (found.rule is not None) == (rows == 2)  # one row above all others may be so by chance
+    assert found.rows == rows
+
+
 def test_told_costs_need_no_choice() -> None:
     score, came = drawn(200, 3)
     costs = cost_matrix({"yes:no": 10}, ["no", "yes"])

@@ -264,7 +264,7 @@ def detailed_table(found: RankedResult) -> Table:
 
 
 def telling_decimals(values: Sequence[float]) -> int:
-    """Return with how many decimals, from 2 to 5, most of several numbers differ from the largest.
+    """Return with how many decimals, from 2 to 4, most of several numbers differ from the largest.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def telling_decimals(values: Sequence[float]) -> int:
     """
     sound = sorted(value for value in values if math.isfinite(value))
     gap = sound[-1] - sound[-1 - math.ceil(len(sound) / 4)] if sound[1:] else 0.0
-    return min(max(2, -math.floor(math.log10(gap))), 5) if gap > 0.0 else 2
+    return min(max(2, -math.floor(math.log10(gap))), 4) if gap > 0.0 else 2
 
 
 def _errors(found: RankedResult) -> list[str]:

@@ -192,7 +192,8 @@ def costs_in_words(rule: Array, classes: Any) -> str:
         f"{short_number(float(rule[k, j]), 3)}"
         for k, j in places
     ]
-    return ", ".join([*told, "other mistakes 1"])
+    others = int((rule == 1.0).sum()) - int((np.diag(rule) == 1.0).sum())
+    return ", ".join([*told, *(["other mistakes 1"] if others else [])])
 
 
 def _amount(pair: Any, cost: Any) -> float:

@@ -170,5 +170,7 @@ def _weighing(threshold: float, positive: int, classes: int) -> Array:
 def _beyond_chance(came: Any, score: Array) -> bool:
     """Tell whether rows of a class stand higher than others, beyond the error that chance alone has."""
     rows, others = int(came.sum()), int((~came).sum())
+    if not rows * others:
+        return False
     error = np.sqrt((rows + others + 1.0) / (12.0 * rows * others))
     return bool(roc_auc_score(came, score) - 0.5 > _SURE * error)
