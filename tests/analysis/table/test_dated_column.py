@@ -127,7 +127,15 @@ def test_weeks_are_read() -> None:
             np.roll(NUMBERS, 1),
             "could be dates: if they are, write 1951-06",
         ),
-        (np.arange(19490101, 19490131), "could be dates: if they are, write 1949-01-01"),
+        (
+            np.arange(19490101, 19490131),
+            "'month': dates are read as days; '19490101' is 1949-01-01",
+        ),
+        (
+            np.roll(np.arange(19490101, 19490131), 1),
+            "could be dates: if they are, write 1949-01-30",
+        ),
+        (1949 + np.arange(30) // 12 + (1 + np.arange(30) % 12) / 100, "1949.01 could be dates"),
     ],
 )
 def test_what_is_done_with_numbers_that_could_be_dates_is_said(column: Any, note: str) -> None:

@@ -242,14 +242,49 @@ def test_a_column_of_months_after_another_is_read_as_months(texts):
         ["20-29", "30-39", "40-49"],
         ["-194901", "-194902", "-194903"],
         ["199000", "205000", "219900"],
-        ["19490101", "19490102", "19490103"],
+        ["19490101", "19490103", "19490102"],
+        ["19490101", "19490131", "19490132"],
+        ["19490130", "194902", "194903"],
         ["1949", "1950", "1951"],
     ],
 )
-def test_numbers_that_do_not_follow_as_months_are_none(texts):
+def test_numbers_that_do_not_follow_as_months_or_days_are_none(texts):
     assert not are_periods(texts)
     found = read_dates(texts)
-    assert found is None or not found.style.startswith("as months")
+    assert found is None or not found.style.startswith("as ")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["19491230", "19491231", "19500101"],
+        ["19500104.0", "19500103.0", "19491230.0"],
+        ["19490131", "19490228", "19490331"],
+    ],
+)
+def test_days_without_a_sign_are_read_where_dates_are_asked_for(texts):
+    """They are as with signs; where none are asked for, such numbers may be anything."""
+    found = read_dates(texts, asked=True)
+    assert are_periods(texts)
+    assert days(found) == [f"{text[:4]}-{text[4:6]}-{text[6:8]}" for text in texts]
+    assert found.style == "as days"
+    np.testing.assert_array_equal(read_dates(texts[:1], found.style).values, found.values[:1])
+    assert read_dates(texts) is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["Jan 1949", "Sept 1949"], ["1949-01-01", "1949-09-01"]),
+        (["1949 Jan", "1949-March"], ["1949-01-01", "1949-03-01"]),
+        (["Jan-49", "Dec-60"], ["1949-01-01", "1960-12-01"]),
+        (["Jan '09", "Feb '10"], ["2009-01-01", "2010-02-01"]),
+        (["Q1 1949", "q4-1950"], ["1949-01-01", "1950-10-01"]),
+    ],
+)
+def test_months_and_quarters_whose_year_stands_last(texts, expected):
+    assert days(read_dates(texts)) == expected
+    assert read_dates(["Ton 1949", "Jam-50"]) is None
 
 
 @pytest.mark.parametrize("count", [3, 12])

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.table.dates_in_texts import (
-    AS_MONTHS,
+    WITHOUT_SIGN,
     are_periods,
     read_dates,
 )
@@ -216,24 +216,28 @@ def _guess_texts(
 
 
 def could_be_dates(numbers: Array) -> tuple[str, ...]:
-    """Say so if all numbers could be months such as 194901, or days such as 19490131.
+    """Say so if all numbers could be months such as 194901 or 1949.01, or days such as 19490131.
 
     Examples
     --------
     >>> could_be_dates(np.array([194901.0, 195503.0]))
     ('numbers such as 194901 could be dates: if they are, write 1949-01',)
     """
-    if (numbers != np.floor(numbers)).any():
+    whole = bool((numbers == np.floor(numbers)).all())
+    if not whole and not (np.abs(numbers) <= YEARS[1] + 1.0).all():
         return ()
-    for months, days in ((numbers, np.ones_like(numbers)), (numbers // 100, numbers % 100)):
+    hundreds = numbers if whole else np.rint(100.0 * numbers)  # 1949.01
+    if not whole and np.abs(100.0 * numbers - hundreds).max() > 1e-6:
+        return ()
+    first = np.ones_like(hundreds)
+    for months, days in ((hundreds, first), (hundreds // 100, hundreds % 100))[: 1 + whole]:
         year, month = months // 100, months % 100
         fit = (year >= YEARS[0]) & (year <= YEARS[1]) & (month >= 1) & (month <= 12)
         if (fit & (days >= 1) & (days <= 31)).all():
-            day = "" if months is numbers else f"-{days[0]:02.0f}"
+            day = "" if months is hundreds else f"-{days[0]:02.0f}"
+            shown = f"{numbers[0]:.{0 if whole else 2}f}"
             written = f"{year[0]:.0f}-{month[0]:02.0f}{day}"
-            return (
-                f"numbers such as {numbers[0]:.0f} could be dates: if they are, write {written}",
-            )
+            return (f"numbers such as {shown} could be dates: if they are, write {written}",)
     return ()
 
 
@@ -306,7 +310,7 @@ def convert_column(column: Column, series: pd.Series) -> pd.Series:
 
 def numbers_in(column: Column, series: pd.Series) -> Array:
     """Return a column of numbers, dates or truth values as float64, (N,); NaN where it is missing."""
-    if not _is_text(series) and not column.style.startswith(AS_MONTHS):
+    if not _is_text(series) and not column.style.startswith(WITHOUT_SIGN):
         values = _plain_values(column.kind, series)
         return np.where(np.isfinite(values), values, np.nan)
     codes, texts = _factorize(series)

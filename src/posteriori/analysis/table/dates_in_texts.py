@@ -20,19 +20,25 @@ import pandas as pd
 from posteriori.analysis.table.values import MOST, YEARS, ReadTexts, if_most, years_of
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["AS_MONTHS", "are_periods", "read_dates"]
+__all__ = ["WITHOUT_SIGN", "are_periods", "read_dates"]
 
 _YEAR_FIRST = re.compile(r"(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?([T ].*)?")
 _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})[-/.](\d{4}|\d{2})( .*)?")
 _MONTH_SECOND = re.compile(r"(\d{1,2})[ -]([A-Za-z]{3,9})[ -](\d{4}|\d{2})( .*)?")
+#: Jan 1949, Jan-49, Jan '49, and 1949 Jan.
+_MONTH_FIRST = re.compile(r"([A-Za-z]{3,9})(?:[ -](\d{4})|(?:-| ?')(\d{2}))")
+_MONTH_LAST = re.compile(r"(\d{4})[ -]([A-Za-z]{3,9})")
 _MONTH_NAMED = re.compile(r"([A-Za-z]{3,9}) (\d{1,2}),? (\d{4})( .*)?")
 #: Months, quarters and ISO weeks: 1949M01, 1949Q1, 1949-W05.
 _PERIOD = re.compile(r"(\d{4})[- ]?([MQqW])(\d{1,2})")
-#: 194901, also as a number with a point, and 49-01.
-_MONTH_ALONE = re.compile(r"(?:(\d{4})|(\d{2})-)(\d{2})(?:\.0)?")
+#: Q1 1949.
+_QUARTER_FIRST = re.compile(r"[Qq]([1-4])[- ]?(\d{4})")
+#: 194901 and 19490131, also as numbers with a point, and 49-01.
+_ALONE = re.compile(r"(?:(\d{4})|(\d{2})[-/])(\d{2})(?:(?<=\d{6})(\d{2}))?(?:\.0)?")
 
-#: How a whole column of months such as 194901 is read, and how years of two digits are that lay ahead.
-AS_MONTHS = "as months"
+#: How a whole column of months such as 194901, or days such as 19490131, is read; years of two digits that lay ahead.
+WITHOUT_SIGN = "as "
+_AS_MONTHS, _AS_DAYS = "as months", "as days"
 _PAST = " of the past century"
 #: Steps that months take at least; those of 49-01 go through a year unasked, as codes such as 10-01 may not.
 _FEW, _FEW_SHORT = 2, 12
@@ -91,7 +97,7 @@ def read_dates(
     texts : list of str
     style : str
         As an earlier reading found it: "day first", "month first", "day or month first", "year first",
-        "month in words" or "as months"; "of the past century" follows where years of two digits are.
+        "month in words", "as months" or "as days"; "of the past century" follows where years of two digits are.
     day_first : bool, optional
         The order of two numbers before a year, if it is known.
     rows : mapping of str to int
@@ -105,8 +111,8 @@ def read_dates(
     'day first'
     """
     manner = style.removesuffix(_PAST)
-    months = manner == AS_MONTHS if style else _are_months(texts, asked=asked)
-    parts = [(_month_alone(text) if months else None) or _parts(text) for text in texts]
+    alone = manner.startswith(WITHOUT_SIGN) if style else _are_alone(texts, asked=asked)
+    parts = [(_alone(text) if alone else None) or _parts(text) for text in texts]
     if not style and np.mean([part is not None for part in parts]) < MOST:
         return None
     past = style.endswith(_PAST) if style else _lie_ahead(parts)
@@ -121,8 +127,9 @@ def read_dates(
         (known, ()) if known or not open_ones else _choose_order(open_ones, parts, rows)
     )
     named = "month in words" if any(p and p.form == "words" for p in parts) else "year first"
-    found = AS_MONTHS if months else order if open_ones else named
-    said = (*_mixed_formats(both, order, rows), *_taken(both, months, past), *remarks)
+    days = any(part and part.second > 1 for part in parts)
+    found = (_AS_DAYS if days else _AS_MONTHS) if alone else order if open_ones else named
+    said = (*_mixed_formats(both, order, rows), *_taken(both, alone, past), *remarks)
     years = years_of(_times(parts, order or _ORDERS[0]))
     return if_most(years, style or found + _PAST * past, texts, said, anyway=bool(style))
 
@@ -139,6 +146,12 @@ def _parts(text: str) -> _Text | None:
         return _Text(year, _month(m[2]), int(m[1]), "words", m[4] or "", short=short)
     if m := _MONTH_NAMED.fullmatch(text):
         return _Text(int(m[3]), _month(m[1]), int(m[2]), "words", m[4] or "")
+    if m := _MONTH_FIRST.fullmatch(text):
+        return _Text(_whole_year(m[2] or m[3]), _month(m[1]), 1, "words", "", short=bool(m[3]))
+    if m := _MONTH_LAST.fullmatch(text):
+        return _Text(int(m[1]), _month(m[2]), 1, "words", "")
+    if m := _QUARTER_FIRST.fullmatch(text):
+        return _Text(*_first_day(int(m[2]), "Q", int(m[1])), "year", "")
     if m := _PERIOD.fullmatch(text):
         return _Text(*_first_day(int(m[1]), m[2], int(m[3])), "year", "")
     return None
@@ -171,37 +184,44 @@ def _month(word: str) -> int:
 
 
 def are_periods(texts: list[str]) -> bool:
-    """Tell whether all texts are such as 1949Q1, or all such as 194901 or 49-01, one after another.
+    """Tell whether all texts are such as 1949Q1, or all such as 194901, 19490131 or 49-01, one after another.
 
     Examples
     --------
     >>> are_periods(["194911", "194912", "195001"]), are_periods(["123456", "123457", "123458"])
     (True, False)
     """
-    return all(_PERIOD.fullmatch(text) for text in texts) or _are_months(texts, asked=True)
+    return all(_PERIOD.fullmatch(text) for text in texts) or _are_alone(texts, asked=True)
 
 
-def _are_months(texts: list[str], *, asked: bool) -> bool:
-    """Tell whether texts are months in their order, most of them the same part of a year apart."""
-    parts = [part for text in texts if (part := _month_alone(text))]
-    steps = np.diff(list(dict.fromkeys(12 * part.year + part.first for part in parts)))
-    if len(parts) < len(texts) or len(set(np.sign(steps))) > 1:
+def _are_alone(texts: list[str], *, asked: bool) -> bool:
+    """Tell whether texts are days in their order, or months, most of them the same part of a year apart."""
+    parts = [part for text in texts if (part := _alone(text))]
+    days = {len(text.removesuffix(".0")) == 8 for text in texts}
+    if len(parts) < len(texts) or len(days) > 1:
+        return False
+    times = _times(list(parts), _ORDERS[0])
+    moments = times if days == {True} else times.astype("datetime64[M]")
+    steps = np.diff(np.array(list(dict.fromkeys(moments.tolist())), dtype=moments.dtype))
+    if np.isnat(times).any() or len(set(np.sign(steps.astype(np.int64)))) > 1:
         return False
     doubtful = not asked and any(part.short for part in parts)
     if len(steps) < (_FEW_SHORT if doubtful else _FEW):
         return False
-    usual, count = Counter(np.abs(steps).tolist()).most_common(1)[0]
+    if days == {True}:
+        return asked
+    usual, count = Counter(np.abs(steps.astype(np.int64)).tolist()).most_common(1)[0]
     return 12 % usual == 0 and count > 0.5 * len(steps)
 
 
-def _month_alone(text: str) -> _Text | None:
-    """Return the parts of a month such as 194901 or 49-01, or None."""
-    m = _MONTH_ALONE.fullmatch(text)
+def _alone(text: str) -> _Text | None:
+    """Return the parts of a month such as 194901 or 49-01, or of a day such as 19490131; None for others."""
+    m = _ALONE.fullmatch(text)
     if not m:
         return None
-    year, month = _whole_year(m[1] or m[2]), int(m[3])
+    year, month, day = _whole_year(m[1] or m[2]), int(m[3]), int(m[4] or 1)
     fits = YEARS[0] <= year <= YEARS[1] and 1 <= month <= 12
-    return _Text(year, month, 1, "year", "", short=bool(m[2])) if fits else None
+    return _Text(year, month, day, "year", "", short=bool(m[2])) if fits else None
 
 
 def _lie_ahead(parts: list[_Text | None]) -> bool:
@@ -220,12 +240,13 @@ def _a_century_before(part: _Text | None) -> _Text | None:
     return part._replace(year=part.year - 100)
 
 
-def _taken(both: list[tuple[str, _Text | None]], months: bool, past: bool) -> tuple[str, ...]:
-    """Say how months without a sign, and years of two digits that would lie ahead, are taken."""
+def _taken(both: list[tuple[str, _Text | None]], alone: bool, past: bool) -> tuple[str, ...]:
+    """Say how months and days without a sign, and years of two digits that would lie ahead, are taken."""
     remarks = []
-    if months:
+    if alone:
         text, part = next((text, part) for text, part in both if part)
-        remarks.append(f"{text!r} is {part.year:04d}-{part.first:02d}")
+        day = f"-{part.second:02d}" if len(text.removesuffix(".0")) == 8 else ""
+        remarks.append(f"{text!r} is {part.year:04d}-{part.first:02d}{day}")
     if past:
         text, part = next((text, part) for text, part in both if part and part.short)
         remarks.append(f"{text!r} is of {part.year}, as all years of two digits would lie ahead")
