@@ -286,3 +286,15 @@ def test_the_most_probable_model_is_selected():
     evidences = {k: float(m.fit(x, y)[-1].log_evidence_) for k, m in models.items()}
     best = max(evidences, key=evidences.get)
     assert float(chosen[-1].log_evidence_) == evidences[best]
+
+
+def test_a_summary_has_the_columns_that_are_known():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = X @ [1.0, 0.5] + rng.normal(size=40)
+    ranked = rank_models({"linear": BayesianLinearRegressor()}, X, y)
+    table = ranked.summary()
+    assert list(table.index) == ["linear"]
+    assert {"log_evidence", "kind", "elpd", "elpd_se"} <= set(table)
+    assert set(table).isdisjoint({"weight", "pareto_shape", "failure"})  # nothing is known of these
+    assert table["log_evidence"]["linear"] == float(ranked["linear"].log_evidence)

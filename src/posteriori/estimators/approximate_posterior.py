@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.composites.empirical import Empirical
 from posteriori.distributions.entries import Labels, summarize
+from posteriori.estimators.contract import DrawsLikelihoods, offers
 from posteriori.inference.weighing.approximate_beliefs import (
     ApproximateBelief,
     WeighedDraws,
@@ -28,6 +29,7 @@ from posteriori.inference.weighing.parameter_intervals import (
     intervals_by_draws,
 )
 from posteriori.inference.weighing.reliability import Reliability, in_words, read_draws
+from posteriori.numerics.arviz_export import as_inference_data, require_arviz
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
@@ -172,8 +174,43 @@ class ApproximatePosterior:
 
     def _beliefs_of_parameters(self, size: int, rng: Seed) -> dict[str, Any]:
         """Return what is believed of each parameter: by default weighed draws."""
+        return beliefs_by_draws(*self._drawn_parameters(size, rng))
+
+    def to_arviz(self, X: Any = None, y: Any = None, *, draws: int = 1000, rng: Seed = None) -> Any:
+        """Return draws of the parameters as ``arviz.InferenceData``, for the plots and tables of ArviZ.
+
+        Draws are independent and make one chain; the attributes ``log_evidence`` and ``log_evidence_kind`` tell
+        the evidence.
+
+        Parameters
+        ----------
+        X, y : array-like, optional
+            Rows whose ln p(y_n | θ_s) the group ``log_likelihood`` has, where the estimator tells it
+            (``log_likelihood_draws``), under draws of their own.
+        draws : int
+            At least 100.
+        rng : Generator, int or None
+
+        Raises
+        ------
+        ImportError
+            When ArviZ is not installed: ``pip install 'posteriori[arviz]'``.
+        TypeError
+            When parameters are not drawn.
+        """
+        require_arviz()
+        check_is_fitted(self)
+        size, generator = read_draws(draws), as_generator(rng)
+        values = even_draws(*self._drawn_parameters(size, generator), size, generator)
+        logs = {}
+        if X is not None and offers(self, DrawsLikelihoods):
+            logs["y"] = self.log_likelihood_draws(X, y, size, generator)
+        return as_inference_data(values, logs, self.log_evidence_)  # type: ignore[attr-defined]
+
+    def _drawn_parameters(self, size: int, rng: Seed) -> tuple[Mapping[str, Array], Array | None]:
+        """Return draws of the parameters, (S, *shape), and their weights, or None where these are equal."""
         drawn = self._weigh_belief(size, rng)
-        return beliefs_by_draws(drawn.values, drawn.weights)
+        return drawn.values, drawn.weights
 
     def _weigh_belief(self, size: int, rng: Seed) -> WeighedDraws:
         self._require_posterior()
@@ -234,12 +271,19 @@ class DrawsItsPosterior(ApproximatePosterior):
         """
         generator = as_generator(rng)
         drawn = self._weigh_belief(read_draws(size), generator)
-        chosen = generator.choice(
-            len(drawn.weights), size=size, p=drawn.weights / drawn.weights.sum()
-        )
-        if (drawn.weights == drawn.weights[0]).all():
-            chosen = generator.permutation(len(drawn.weights))[:size]
-        return {name: values[chosen] for name, values in drawn.values.items()}
+        return even_draws(drawn.values, drawn.weights, size, generator)
+
+
+def even_draws(
+    values: Mapping[str, Array], weights: Array | None, size: int, rng: np.random.Generator
+) -> dict[str, Array]:
+    """Return so many draws of equal weight: drawn again by their weights, or shuffled where these are equal."""
+    if weights is None:
+        return dict(values)
+    chosen = rng.choice(len(weights), size=size, p=weights / weights.sum())
+    if (weights == weights[0]).all():
+        chosen = rng.permutation(len(weights))[:size]
+    return {name: x[chosen] for name, x in values.items()}
 
 
 def beliefs_by_draws(values: Mapping[str, Array], weights: Array | None = None) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from posteriori.estimators.approximate_posterior import (
     KEPT_NUMBERS,
     ApproximatePosterior,
     Unweighed,
-    beliefs_by_draws,
 )
 from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.estimator_rows import check_grouped_inputs
@@ -235,12 +234,12 @@ class LinearPredictorEstimator(ApproximatePosterior, BaseEstimator):
             self._named_weights,
         )
 
-    def _beliefs_of_parameters(self, size: int, rng: Seed) -> dict[str, Any]:
+    def _drawn_parameters(self, size: int, rng: Seed) -> tuple[Mapping[str, Array], Array | None]:
         kept = "_learned_from" in vars(self)  # not by files
         if kept and not isinstance(self._approximate_belief(), Unweighed):
-            return super()._beliefs_of_parameters(size, rng)
+            return super()._drawn_parameters(size, rng)
         drawn = self._drawn_from.draw(size, as_generator(rng))  # of the belief as it is
-        return beliefs_by_draws(self._named_weights(drawn))
+        return self._named_weights(drawn), None
 
     @cached_property
     def posterior_(self) -> MvNormal:

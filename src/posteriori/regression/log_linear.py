@@ -185,6 +185,9 @@ class LogLinearRegressor(ApproximatePosterior, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.model_._beliefs_of_parameters(size, rng)
 
+    def _drawn_parameters(self, size: int, rng: Seed) -> tuple[dict[str, Array], None]:
+        return self.model_._drawn_parameters(size, rng)
+
     def sample_targets(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw whole new sets of targets at X from the posterior predictive, (S, N)."""
         x, generator = self._known_inputs(X), as_generator(rng)

@@ -143,6 +143,13 @@ class Comparison:
             data[error] = [row.errors.get(error, float("nan")) for row in self.rows]
         return pandas.DataFrame(data, index=pandas.Index([r.name for r in self.rows], name="model"))
 
+    def summary(self) -> Any:
+        """Return :meth:`to_frame` with the columns that are known of some model: what there is to read."""
+        frame = self.to_frame()
+        return frame.loc[
+            :, [(known := frame[c]).notna().any() and (known != "").any() for c in frame]
+        ]
+
     # -- showing ---------------------------------------------------------------------------
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:

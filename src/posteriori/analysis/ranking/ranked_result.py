@@ -129,6 +129,10 @@ class RankedResult(TaskResult):
     thorough: Any = True
     leading: Any = ()
 
+    def summary(self) -> Any:
+        """Return the ranking as a DataFrame, a row for each model."""
+        return self.ranking.summary()
+
     @property
     def kept(self) -> str:
         """The model to act on: the one at the top."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from posteriori.modeling.posterior.pointwise import draw_unknowns, find_data, log_likelihood
+from posteriori.numerics.arviz_export import as_inference_data, require_arviz
 from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
@@ -18,20 +18,9 @@ __all__ = ["to_arviz"]
 
 def to_arviz(posterior: Posterior, draws: int, rng: Seed) -> Any:
     """Return draws, independent and so of one chain, with the log likelihood of each datum."""
-    try:
-        arviz = import_module("arviz")
-    except ImportError:
-        raise ImportError(
-            "to_arviz needs ArviZ, which is not installed: pip install 'posteriori[arviz]'"
-        ) from None
+    require_arviz()
     drawn = draw_unknowns(posterior, draws, rng)
-    logs = _log_likelihoods(posterior, drawn)
-    evidence = posterior.log_evidence
-    return arviz.from_dict(
-        posterior={name: values[None] for name, values in drawn.items()},
-        log_likelihood={name: values[None] for name, values in logs.items()} or None,
-        attrs={"log_evidence": float(evidence), "log_evidence_kind": evidence.kind},
-    )
+    return as_inference_data(drawn, _log_likelihoods(posterior, drawn), posterior.log_evidence)
 
 
 def _log_likelihoods(posterior: Posterior, drawn: dict[str, Array]) -> dict[str, Array]:

@@ -381,6 +381,11 @@ class BayesianLinearRegressor(
     def _beliefs_of_parameters(self, size: int, rng: Seed) -> dict[str, Any]:
         return marginals_of_weights(self._belief, size, rng)
 
+    def _drawn_parameters(self, size: int, rng: Seed) -> tuple[dict[str, Array], None]:
+        weights, levels, noise = self._belief.sample(size, as_generator(rng))
+        level = {} if self._belief.level_precision is None else {"intercept": levels}
+        return {"coef": weights, **level, "noise_variance": noise}, None
+
     def sample_functions(self, X: Any, size: int = 1, rng: Seed = None) -> Array:
         """Draw functions from the posterior and return their values at X: (S, N)."""
         values, _ = self._belief.sample_values(
