@@ -99,8 +99,8 @@ CASES = {
     ),
     "categories, truth values and dates": (
         words(group(1, 64, PLAN, PAID), group(2, 36, SINCE)),
-        "These 100 rows form 2 groups: group 1 (64 rows such as row 10; plan is year in 90%; paid is yes in "
-        f"20%) and group 2 (36 rows such as row 20; since late, about 2022-07-02). {SURE} No row lies in between.",
+        "These 100 rows form 2 groups: group 1 (64 rows such as row 10; plan is year in 90%; paid is yes "
+        f"only in 20%) and group 2 (36 rows such as row 20; since late, about 2022-07-02). {SURE} No row lies in between.",
     ),
     "one inside the other": (
         words(group(1, 64, number("x", 15.1, 2.0)), group(2, 36, number("x", 14.9, 9.0))),
@@ -137,6 +137,7 @@ def test_every_case_has_its_words(case: str) -> None:
 def test_reasons_are_for_statisticians() -> None:
     assert words_of(BIG, SMALL._replace(in_doubt=3), components=[2, 1]).reasons() == [
         "probability of each number of groups, all equally probable before: 1: 0.01, 2: 0.98, 3: 0.01",
-        "the shape of group 1 takes 2 components, with no gap between them",
         "3 rows are in doubt: no group has a probability of 0.9",
+        "the shape of group 1 takes 2 components, with no gap between them",
     ]
+    assert words_of(BIG, SMALL, asked=True).reasons() == []

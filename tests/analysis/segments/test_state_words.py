@@ -73,7 +73,7 @@ CASES = {
             series=2,
         ),
         "The 2 series share 2 states: state 1 (load low, about 10; mode is eco in 90%; lasting about 30 rows) "
-        "and state 2 (load high, about 20; mode is eco in 15%; lasting about 30 rows). "
+        "and state 2 (load high, about 20; mode is eco only in 15%; lasting about 30 rows). "
         f"{SURE} Every row is clear.",
     ),
     "a state for good, and one like all rows": (

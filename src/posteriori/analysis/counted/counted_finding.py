@@ -115,16 +115,14 @@ class NumberWords(NamedTuple):
             return "That number is likely, not certain."
         return "There is hardly any doubt about that number."
 
-    def reasons(self) -> list[str]:
-        """Return how probable each number is, all equally probable before."""
-        if self.asked:
-            return []
-        told = ", ".join(f"{n}: {probability_words(p)}" for n, p in self.chances.items())
-        return [f"probability of each number of {self.noun}s, all equally probable before: {told}"]
-
-    def doubts(self, doubtful: int) -> str:
-        """Say how many rows have no part of which they surely are."""
+    def reasons(self, doubtful: int) -> list[str]:
+        """Return how probable each number is, and how many rows have no part of which they surely are."""
+        shares = ", ".join(f"{n}: {probability_words(p)}" for n, p in self.chances.items())
+        told = [
+            f"probability of each number of {self.noun}s, all equally probable before: {shares}"
+        ]
         verb = "is" if doubtful == 1 else "are"
-        return (
+        doubt = (
             f"{counted(doubtful, 'row')} {verb} in doubt: no {self.noun} has a probability of 0.9"
         )
+        return [*([] if self.asked else told), *([doubt] if doubtful else [])]

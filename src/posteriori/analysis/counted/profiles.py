@@ -29,6 +29,7 @@ __all__ = [
     "Trait",
     "level_names",
     "make_profiles",
+    "one_line",
     "sort_traits",
     "trait_name",
     "trait_numbers",
@@ -255,9 +256,10 @@ def trait_words(trait: Trait) -> str:
     >>> trait_words(Trait("plan", "category", "year", 0.9, 0.85, 0.94, 0.5, 0.5))
     'plan is year in 90%'
     """
-    name = trait_name(trait, " is {} in")
     if trait.level:
-        return f"{name} {trait.mean:.0%}"
+        often = "in" if trait.distance > 0.0 or trait.mean >= 0.5 else "only in"
+        return f"{trait_name(trait, ' is {}')} {often} {trait.mean:.0%}"
+    name = one_line(trait.column)
     if abs(trait.widening) > abs(trait.distance):
         return f"{name} {'wild' if trait.widening > 0.0 else 'calm'}, sd {short_number(trait.deviation, 3)}"
     if trait.kind == "date":
@@ -271,8 +273,12 @@ def trait_words(trait: Trait) -> str:
 
 def trait_name(trait: Trait, level: str) -> str:
     """Name a column, followed by its level in such words."""
-    column = trait.column[:_LONGEST]
-    return column + (level.format(trait.level[:_LONGEST]) if trait.level else "")
+    return one_line(trait.column) + (level.format(one_line(trait.level)) if trait.level else "")
+
+
+def one_line(name: str) -> str:
+    """Return the beginning of a name of a column or a level, whatever it holds, as one line."""
+    return " ".join(name[: 2 * _LONGEST].split())[:_LONGEST]
 
 
 def trait_numbers(trait: Trait) -> tuple[str, ...]:

@@ -73,10 +73,7 @@ class GroupWords(NamedTuple):
 
     def reasons(self) -> list[str]:
         """Return what it rests on."""
-        told = [*self.number.reasons(), *_shapes(self.components)]
-        if len(self.profiles) > 1:
-            told.append(self.number.doubts(self.doubtful))
-        return told
+        return [*self.number.reasons(self.doubtful), *_shapes(self.components)]
 
     def _groups(self, table: str) -> str:
         form = f"As asked, {table} are told apart as" if self.number.asked else f"T{table[1:]} form"

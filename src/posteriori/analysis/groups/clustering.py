@@ -201,6 +201,8 @@ def cluster(
     (2, [180, 90])
     """
     frame = to_pandas(table)
+    if frame.empty:
+        raise ValueError("the table has no rows")
     columns = describe_columns(frame, drop, day_first=day_first)
     rows = read_rows(frame, columns, seed)
     numbers, limited = _numbers_to_try(rows, max_clusters, clusters)

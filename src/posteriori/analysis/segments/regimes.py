@@ -8,7 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.analysis.counted.counted_finding import NumberWords
-from posteriori.analysis.counted.profiles import Trait, make_profiles, trait_numbers, trait_words
+from posteriori.analysis.counted.profiles import (
+    Trait,
+    make_profiles,
+    one_line,
+    trait_numbers,
+    trait_words,
+)
 from posteriori.analysis.saved.segment_model import SegmentModel
 from posteriori.analysis.segments.segment_rows import SegmentRows
 from posteriori.analysis.segments.state_search import TriedStates
@@ -239,9 +245,7 @@ class StateWords(NamedTuple):
 
     def reasons(self) -> list[str]:
         """Return what it rests on."""
-        told = self.number.reasons()
-        if len(self.regimes) > 1:
-            told.append(self.number.doubts(self.doubtful))
+        told = self.number.reasons(self.doubtful)
         if self.better is not None:
             states, gain = counted(self.better[0], "state"), fixed_number(self.better[1])
             told.append(f"{states} predict the last fifth of the series better, by {gain} nats")
@@ -366,15 +370,16 @@ def trait_table(regimes: Sequence[Regime]) -> tuple[tuple[str, ...], list[tuple[
     for traits in zip(*(one.traits for one in regimes), strict=True):
         cells = [trait_numbers(trait) for trait in traits]
         told = [
-            f"{trait.level}: {cell[0]}" if trait.kind == "category" else cell[0]
+            f"{one_line(trait.level)}: {cell[0]}" if trait.kind == "category" else cell[0]
             for trait, cell in zip(traits, cells, strict=True)
         ]
         overall = "" if traits[0].kind == "category" else cells[0][3]
-        rows.append((traits[0].column, *told, overall))
+        name = one_line(traits[0].column)
+        rows.append((name, *told, overall))
         if traits[0].kind in ("number", "code"):
             own = [short_number(trait.deviation) for trait in traits]
-            rows.append((f"{traits[0].column}, sd", *own, short_number(traits[0].spread)))
+            rows.append((f"{name}, sd", *own, short_number(traits[0].spread)))
     for pairs in zip(*(one.correlations for one in regimes), strict=True):
-        name = f"{pairs[0][0]} with {pairs[0][1]}, correlation"
-        rows.append((name, *(fixed_number(r, 2) for _, _, r in pairs), ""))
+        both = f"{one_line(pairs[0][0])} with {one_line(pairs[0][1])}, correlation"
+        rows.append((both, *(fixed_number(r, 2) for _, _, r in pairs), ""))
     return ("column", *(f"state {one.state}" for one in regimes), "all rows"), rows

@@ -168,7 +168,7 @@ def fit_columns(
 
     Columns go first that the verdict needs least.
     """
-    table = [header, *rows]
+    table = [tuple(" ".join(cell.splitlines()) for cell in row) for row in (header, *rows)]
     widths = [max(len(row[k]) for row in table) + 2 for k in range(len(header))]
     kept = list(range(len(header)))
     others = [name for name in header[3:] if name not in _GO_FIRST][::-1]
