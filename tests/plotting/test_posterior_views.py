@@ -16,6 +16,7 @@ from posteriori import (
     plot,
     take,
 )
+from posteriori.modeling import load_posterior
 
 RNG = np.random.default_rng(0)
 ROWS = np.column_stack([np.ones(60), RNG.normal(2.0, 1.0, 60)])
@@ -106,6 +107,12 @@ def test_states_have_no_pairs():
     m.y = Normal(take([0.0, 2.0], m.z), variance=1.0)
     with pytest.raises(TypeError, match="z has states"):
         plot(m.infer(y=[0.0, 1.0]), pairs=["z"])
+
+
+def test_saved_posteriors_are_drawn_too(rate, tmp_path):
+    rate.save(tmp_path / "post")
+    (axes,) = plot(load_posterior(tmp_path / "post"))
+    np.testing.assert_array_equal(axes.lines[0].get_data(), plot(rate)[0].lines[0].get_data())
 
 
 # -- data against what is expected -----------------------------------------------------------

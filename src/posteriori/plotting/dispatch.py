@@ -38,6 +38,7 @@ from posteriori.plotting.pictures.network_pictures import plot_network
 from posteriori.plotting.pictures.partition_pictures import plot_choice, plot_partitions
 from posteriori.plotting.pictures.prediction_pictures import plot_prediction
 from posteriori.plotting.pictures.tree_pictures import plot_tree
+from posteriori.plotting.posteriors.marginals import plot_marginals
 from posteriori.plotting.posteriors.views import plot_posterior
 from posteriori.plotting.updates import plot_update
 
@@ -61,6 +62,7 @@ _BY_PATH: dict[str, Any] = {
     "posteriori.mixture.partition_posterior.EnumeratedPartitions": plot_partitions,
     "posteriori.mixture.partition_posterior.SampledPartitions": plot_partitions,
     "posteriori.modeling.posterior.posterior.Posterior": plot_posterior,
+    "posteriori.modeling.posterior.storage.SavedPosterior": plot_marginals,
     "posteriori.networks.bayesian_network.BayesianNetwork": plot_network,
     "posteriori.selection.comparison.Comparison": plot_comparison,
     "posteriori.sequence.factorial_model.FactorialHiddenMarkovModel": plot_factorial,

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from posteriori.distributions import (
     Bernoulli,
     Binomial,
     Categorical,
+    Empirical,
     Exponential,
     Gamma,
     LogNormal,
@@ -23,8 +25,9 @@ from posteriori.distributions import (
     TruncatedNormal,
 )
 from posteriori.modeling import Model, load_posterior, take
-from posteriori.modeling.posterior.storage import _FAMILIES
+from posteriori.modeling.posterior.storage import _FAMILIES, _read_marginal, _write_marginal
 from tests.distributions.cases import CASES
+from tests.modeling.posterior.calibrated_models import mixture
 from tests.modeling.test_planning import GALLERY
 
 
@@ -66,6 +69,26 @@ def test_every_family_comes_back(member: Any, tmp_path: Path) -> None:
     x = member.sample(rng=0)
     np.testing.assert_array_equal(again.sample(rng=0), x)
     np.testing.assert_allclose(again.log_prob(x), member.log_prob(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(6,), (6, 2)])
+def test_weighted_points_come_back(shape: tuple[int, ...]) -> None:
+    """As integrals over classes leave them for shares and for numbers that are chosen by states."""
+    rng = np.random.default_rng(0)
+    member = Empirical(rng.normal(size=shape), rng.dirichlet(np.ones(6)))
+    entry, numbers = _write_marginal(member)
+    again = _read_marginal(entry, iter(numbers))
+    assert type(again) is type(member)
+    assert again.event_shape == member.event_shape
+    np.testing.assert_array_equal(again.sample(50, rng=0), member.sample(50, rng=0))
+
+
+def test_integrated_mixtures_are_saved(tmp_path: Path) -> None:
+    m = mixture(3.0)
+    post = m.infer(y=m.simulate(plates={"n": 30}, rng=0)["y"])
+    assert isinstance(post.pi, Empirical)
+    post.save(tmp_path / "post")
+    pd.testing.assert_frame_equal(load_posterior(tmp_path / "post").summary(), post.summary())
 
 
 def test_no_family_of_the_format_is_left_out() -> None:
@@ -127,6 +150,8 @@ def test_a_saved_posterior_reads_like_the_other(tmp_path: Path) -> None:
     again = load_posterior(tmp_path / "post")
     assert repr(again) == "Saved" + repr(post)
     assert "z" in dir(again)
+    pd.testing.assert_frame_equal(again.summary(), post.summary())
+    assert again.marginals("z") == {"z": again.z}
 
 
 @pytest.fixture
@@ -230,3 +255,5 @@ def test_a_failed_save_leaves_the_old_file(saved: Path, monkeypatch: pytest.Monk
 def test_unknown_names_say_what_there_is(saved: Path) -> None:
     with pytest.raises(AttributeError, match="it has z"):
         _ = load_posterior(saved).w
+    with pytest.raises(KeyError, match="did you mean 'z'"):
+        load_posterior(saved).summary("Z")

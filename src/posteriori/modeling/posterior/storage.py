@@ -16,14 +16,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from posteriori import distributions
+from posteriori.distributions.entries import summarize
 from posteriori.modeling.binding.construction import constructor_parameters, spelling
 from posteriori.modeling.posterior.description import describe
 from posteriori.numerics.evidence import Fingerprint, LogEvidence
 from posteriori.numerics.record_files import Format, read_record, write_record
 from posteriori.numerics.types import Array
-from posteriori.numerics.validation import SUM_TOLERANCE
+from posteriori.numerics.validation import SUM_TOLERANCE, meant_or_has
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from posteriori.modeling.posterior.posterior import Posterior
 
 __all__ = ["SavedPosterior", "load_posterior", "save_posterior"]
@@ -100,6 +103,14 @@ class SavedPosterior:
         """The variables."""
         return tuple(self._marginals)
 
+    def marginals(self, *names: str) -> dict[str, Any]:
+        """Return the distributions of variables by name, by default of all."""
+        return {name: self[name] for name in names or self._marginals}
+
+    def summary(self, *names: str, mass: float = 0.9) -> DataFrame:
+        """Return a table with a row for each number, as :meth:`Posterior.summary` does."""
+        return summarize(self.marginals(*names), mass)
+
     def reliability(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse: model and data are not in the file."""
         raise TypeError(
@@ -111,8 +122,8 @@ class SavedPosterior:
         if name in self.left_out:
             raise KeyError(f"{name} was not saved: {self.left_out[name]}")
         if name not in self._marginals:
-            known = ", ".join(self._marginals)
-            raise KeyError(f"the saved posterior has no variable {name!r}; it has {known}")
+            meant = meant_or_has(name, self._marginals)
+            raise KeyError(f"the saved posterior has no variable {name!r}{meant}")
         return self._marginals[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -184,6 +195,7 @@ def _write_marginal(marginal: Any) -> tuple[dict[str, Any], list[Array]]:
     if family not in (*_FAMILIES, *_OF_ANY_SHAPE):
         raise TypeError(f"no form for {family}")
     parameters = constructor_parameters(marginal)
+    parameters.pop("event_ndim", None)  # it stands with the shapes
     shapes = {k: list(v.shape) for k, v in parameters.items()}
     entry: dict[str, Any] = {"family": family, "parameters": shapes}
     labels = getattr(marginal, "labels", None) if family == "Categorical" else None
