@@ -111,3 +111,10 @@ def test_reports_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     printed = [(row[-1], row[0]) for row in rows if row and row[-1] in again.outcomes]
     found = [(row.name, f"{row.elpd:.1f} ± {row.elpd_se:.1f}") for row in again.ranking.rows]
     assert printed == [(name, text.replace("-", "−")) for name, text in found]
+
+
+def test_the_loss_is_asked_for_again() -> None:
+    x = np.linspace(0.0, 1.0, 40)
+    table = {"x": x, "y": 1.0 + x + 0.1 * np.cos(40.0 * x)}
+    found = [compare(table, "y", models=["linear"], loss=loss) for loss in ("squared", "absolute")]
+    assert ["loss='absolute'" in code_of(one) for one in found] == [False, True]

@@ -52,8 +52,6 @@ __all__ = [
 ]
 
 
-#: Folds, unless others are asked for.
-_FOLDS = 5
 _AGAIN = CodeAgain(
     "compare",
     "found",
@@ -228,17 +226,7 @@ def _filled_cells(column: Column, value: float | str, sure: float) -> tuple[str,
 
 def density_code(found: TableDensity, loading: str = "") -> str:
     """Return code that describes the table again."""
-    tried = [row.name for row in found.single_rows]
-    folds = len(found.problem.splits)
-    asked = {
-        "task": "density",
-        "seed": found.seed,
-        "drop": [column.name for column in found.columns if column.kind == "dropped"],
-        "models": None
-        if set(tried) == {c.name for c in joint_candidates(found.problem)}
-        else tried,
-        "folds": None if folds == min(_FOLDS, len(found.problem.X)) else folds,
-    }
+    asked = {"task": "density", **found.asked_again(joint_candidates(found.problem))}
     return _AGAIN.code(asked, loading)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.forecasts.forecast_words import known_values, step_texts
+from posteriori.analysis.ranking.ranked_result import behind_best, ranked_table
 from posteriori.analysis.report.figures import draw_sensitivity
 from posteriori.analysis.report.time_figures import (
     draw_autocorrelation,
@@ -304,30 +305,27 @@ def ranked_rows(found: Forecast) -> Rows:
     """Return the ranking for everybody: a header, and a row of texts for each candidate, best first."""
     if not found.metrics:
         return detailed_rows(found)
-    return _rows(found, ("model", "off by", "in 80 %", "behind", "weight"))
+    return _rows(found, "off by", "in 80 %", "behind", "weight")
 
 
 def detailed_rows(found: Forecast) -> Rows:
     """Return the ranking for statisticians: densities, errors and evidences."""
     if not found.metrics:
-        return _rows(found, ("model", "evidence", "behind", "prob."))
-    return _rows(found, ("model", "score", "CRPS", "scaled", "evidence", "prob."))
+        return _rows(found, "evidence", "behind", "prob.")
+    return _rows(found, "score", "CRPS", "scaled", "evidence", "prob.")
 
 
-def _rows(found: Forecast, header: tuple[str, ...]) -> Rows:
-    def cells(row: Row) -> list[str]:
-        if row.failure:
-            return ["failed", *("" for _ in header[2:])]
-        return [_CELLS[name](row, found.metrics.get(row.name, {})) for name in header[1:]]
+def _rows(found: Forecast, *headings: str) -> Rows:
+    def tells(heading: str) -> Callable[[Row], str]:
+        return lambda row: _CELLS[heading](row, found.metrics.get(row.name, {}))
 
-    return header, [(found.words(row.name), *cells(row)) for row in found.ranking.rows]
+    return ranked_table(found, found.ranking.rows, {name: tells(name) for name in headings})
 
 
 def _behind(row: Row, metrics: Metrics) -> str:
     if not metrics:
         return fixed_number(row.log_bayes_factor) if row.log_bayes_factor < 0.0 else ""
-    gap = row.elpd_difference
-    return "" if gap == 0.0 else number_with_error(gap, row.elpd_difference_se)
+    return behind_best(row)
 
 
 def _probability(row: Row, _: Metrics) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import Any
@@ -20,6 +21,7 @@ from posteriori.analysis.table.wording import (
 )
 from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.analysis.tasks.sections import Finding, Grid, Part, Words, aligned
+from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparison import Row, best_first, with_differences
 
 __all__ = [
@@ -29,14 +31,21 @@ __all__ = [
     "explanations",
     "failures_of",
     "detailed_grid",
+    "ranked_table",
     "ranking_grid",
     "ranking_table",
     "telling_decimals",
     "warnings_of",
 ]
 
+#: Folds, unless others are asked for.
+_FOLDS = 5
+
 #: A header, and rows of as many texts.
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
+#: What a column of a ranking tells of a model.
+Tells = Callable[[Row], str]
 
 #: Errors that are shown, under which heading, and how they are written.
 _ERRORS: dict[str, tuple[str, Callable[[float], str]]] = {
@@ -116,6 +125,8 @@ class RankedResult(TaskResult):
         Errors of what was not seen, by name of the candidate.
     problem : Problem or JointProblem
         Has the rows, ``X``; needed where the ranking is printed as that of rows.
+    columns : sequence of Column
+        All columns of the table.
     thorough : bool
         Whether all is told that there is.
     leading : tuple of str
@@ -126,6 +137,7 @@ class RankedResult(TaskResult):
     ranking: Any
     metrics: Any
     problem: Any
+    columns: Any
     thorough: Any = True
     leading: Any = ()
 
@@ -222,6 +234,16 @@ class RankedResult(TaskResult):
         yield from (Words(text, "yellow") for text in failures_of(self))
         yield from (Words(text, "dim") for text in warnings_of(self))
 
+    def asked_again(self, suited: Iterable[Candidate]) -> dict[str, Any]:
+        """Return the options that lead to the same fits, those that would not be guessed."""
+        tried, folds = [row.name for row in self.single_rows], len(self.problem.splits)
+        return {
+            "seed": self.seed,
+            "drop": [column.name for column in self.columns if column.kind == "dropped"],
+            "models": None if set(tried) == {candidate.name for candidate in suited} else tried,
+            "folds": None if folds == min(_FOLDS, len(self.problem.X)) else folds,
+        }
+
     def data(self) -> dict[str, Any]:
         """Return the ranking, errors of unseen rows with it."""
         rows = [
@@ -237,11 +259,16 @@ class RankedResult(TaskResult):
 
 def ranking_table(found: RankedResult) -> Table:
     """Return the ranking for everybody, best first: score of a row, errors, share in the average."""
-    leading, errors = ([_ERRORS[n][0] for n in names] for names in (found.leading, _errors(found)))
-    header = ("model", *leading, "score", "behind", *errors, "weight")
-    scores = [row.elpd / len(found.problem.X) for row in found.ranking.rows if not row.failure]
-    decimals = telling_decimals(scores)
-    return header, [_brief_cells(row, found, decimals) for row in found.ranking.rows]
+    size = len(found.problem.X)
+    decimals = telling_decimals([r.elpd / size for r in found.ranking.rows if not r.failure])
+    columns = {
+        **_error_columns(found, found.leading),
+        "score": lambda row: fixed_number(row.elpd / size, decimals),
+        "behind": behind_best,
+        **_error_columns(found, _errors(found)),
+        "weight": lambda row: f"{row.weight:.2f}" if row.weight > 0.0 else "",
+    }
+    return ranked_table(found, found.ranking.rows, columns)
 
 
 def ranking_grid(found: RankedResult) -> Grid:
@@ -260,11 +287,44 @@ def _explained(found: RankedResult, header: tuple[str, ...], rows: list[tuple[st
 
 def detailed_table(found: RankedResult) -> Table:
     """Return the ranking with evidences, their kinds and groups, and the time of all fits."""
-    first = [*found.leading, *_errors(found)][:1]
-    groups = _group_letters(found.detailed_rows)
-    header = ("model", "held out", "behind", *(_ERRORS[name][0] for name in first))
-    header += ("evidence", "kind", "prob.", "seconds", "technical name")
-    return header, [_cells(row, found, first, groups) for row in found.detailed_rows]
+    rows = found.detailed_rows
+    letters, sizes = _group_letters(rows), Counter(row.of for row in rows)
+
+    def evidence(row: Row) -> str:
+        # where it is large, its decimals decide nothing
+        decimals = 1 if abs(row.log_evidence) < 1e4 else 0
+        return fixed_number(row.log_evidence, decimals) if row.of else ""
+
+    def probability(row: Row) -> str:
+        p = row.probability
+        known = sizes[row.of] > 1 and not math.isnan(p)
+        told = (f"{p:.3f}" if p >= 0.0005 else "<0.001") if known else ""
+        return told + letters.get(row.of, "")
+
+    columns = {
+        "held out": lambda row: number_with_error(row.elpd, row.elpd_se),
+        "behind": behind_best,
+        **_error_columns(found, [*found.leading, *_errors(found)][:1]),
+        "evidence": evidence,
+        "kind": lambda row: row.kind,
+        "prob.": probability,
+        "seconds": lambda row: short_number(row.seconds, 2),
+        "technical name": lambda row: row.name,
+    }
+    return ranked_table(found, rows, columns)
+
+
+def ranked_table(found: RankedResult, rows: Sequence[Row], columns: Mapping[str, Tells]) -> Table:
+    """Return a header, and of each model what its columns tell; of one that failed why, and what it took."""
+
+    def texts(row: Row) -> list[str]:
+        if not row.failure:
+            return [tell(row) for tell in columns.values()]
+        word, took = _UNREACHED.get(row.failure, ("failed", short_number(row.seconds, 2)))
+        told = {next(iter(columns)): word, "seconds": took, "technical name": row.name}
+        return [told.get(heading, "") for heading in columns]
+
+    return ("model", *columns), [(found.words(row.name), *texts(row)) for row in rows]
 
 
 def telling_decimals(values: Sequence[float]) -> int:
@@ -287,16 +347,6 @@ def _errors(found: RankedResult) -> list[str]:
     return [] if found.leading else shown
 
 
-def _brief_cells(row: Row, found: RankedResult, decimals: int) -> tuple[str, ...]:
-    name, leading, errors = found.words(row.name), found.leading, _errors(found)
-    if row.failure:
-        word, _ = _UNREACHED.get(row.failure, ("failed", ""))
-        return (name, word, *("" for _ in range(len(leading) + len(errors) + 2)))
-    score = fixed_number(row.elpd / len(found.problem.X), decimals)
-    before, after = (_error_cells(row, found, names) for names in (leading, errors))
-    return (name, *before, score, behind_best(row), *after, _share(row.weight))
-
-
 def behind_best(row: Row) -> str:
     """Return how far a model is behind the best, with its error; nothing for the best."""
     if row.elpd_difference == 0.0:
@@ -304,49 +354,17 @@ def behind_best(row: Row) -> str:
     return number_with_error(row.elpd_difference, row.elpd_difference_se)
 
 
-def _error_cells(row: Row, found: RankedResult, errors: Sequence[str]) -> list[str]:
-    cells = [_ERRORS[name][1](found.metrics[row.name][name]) for name in errors]
-    if cells and found.error_ratio(row.name) > 1.0:
-        cells[0] += _WORSE
-    return cells
+def _error_columns(found: RankedResult, names: Sequence[str]) -> dict[str, Tells]:
+    """Return columns of errors, the first with a mark where it is larger than without any column."""
 
+    def column(name: str, write: Callable[[float], str]) -> Tells:
+        def tell(row: Row) -> str:
+            worse = name == names[0] and found.error_ratio(row.name) > 1.0
+            return write(found.metrics[row.name][name]) + _WORSE * worse
 
-def _share(weight: float) -> str:
-    if math.isnan(weight) or weight == 0.0:
-        return ""
-    return f"{weight:.2f}"
+        return tell
 
-
-def _cells(
-    row: Row, found: RankedResult, errors: list[str], groups: dict[str, str]
-) -> tuple[str, ...]:
-    name = found.words(row.name)
-    if row.failure:
-        word, seconds = _UNREACHED.get(row.failure, ("failed", short_number(row.seconds, 2)))
-        return (name, word, *("" for _ in range(len(errors) + 4)), seconds, row.name)
-    # where an evidence is large, its decimals decide nothing
-    decimals = 1 if abs(row.log_evidence) < 1e4 else 0
-    evidence = fixed_number(row.log_evidence, decimals) if row.of else ""
-    alone = sum(other.of == row.of for other in found.detailed_rows) < 2
-    probability = "" if alone else _probability(row.probability)
-    probability += groups.get(row.of, "") if row.of else ""
-    return (
-        name,
-        number_with_error(row.elpd, row.elpd_se),
-        behind_best(row),
-        *_error_cells(row, found, errors),
-        evidence,
-        row.kind,
-        probability,
-        short_number(row.seconds, 2),
-        row.name,
-    )
-
-
-def _probability(p: float) -> str:
-    if math.isnan(p):
-        return ""
-    return f"{p:.3f}" if p >= 0.0005 else "<0.001"
+    return {_ERRORS[name][0]: column(name, _ERRORS[name][1]) for name in names}
 
 
 def _group_letters(rows: Sequence[Row]) -> dict[str, str]:

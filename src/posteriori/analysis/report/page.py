@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -220,38 +220,39 @@ def _drivers(found: Analysis) -> list[Part]:
         f"What “{name}” loses when a column no longer tells what only it knows: the more, the more "
         "it relies on that column. Lines are the range of three shuffles.",
     )
-    groups = _groups(found)
-    weights = _weights(found, grouped=bool(groups))
+    model = found.outcomes[found.best_single].model
+    groups = _groups(model, name)
+    weights = _weights(model, name, grouped=bool(groups))
     shown = Beside([lost, *weights], groups) if groups else Beside([lost], weights)
     return [shown, *_curves(found)]  # both sides of about one height
 
 
-def _weights(found: Analysis, *, grouped: bool) -> list[Part]:
-    effects = weight_effects(found.best)
+def _weights(model: Any, name: str, *, grouped: bool) -> list[Part]:
+    effects = weight_effects(model)
     if effects is None or not len(effects.names):
         return []
     against = "" if grouped else "; a level stands against the most frequent one"
     caption = (
-        f"Weights of “{found.words(found.best_single)}”. Columns of numbers are in units of their "
+        f"Weights of “{name}”. Columns of numbers are in units of their "
         f"standard deviation{against}."
     )
     svg = figures.draw_effects(effects, "weight, posterior mean and 90% interval")
     return [Figure(svg, caption)]
 
 
-def _groups(found: Analysis) -> list[Part]:
+def _groups(model: Any, name: str) -> list[Part]:
     """Tell of the groups: how much their levels differ, and which of them stand out."""
-    effects = level_effects(found.best)
+    effects = level_effects(model)
     if effects is None:
         return []
     return [
         Words(
             "Levels of categories have effects with a common spread, told with its 90% interval: "
-            f"{'; '.join(spread_words(found.best))}. A level that was not seen has the width of the spread."
+            f"{'; '.join(spread_words(model))}. A level that was not seen has the width of the spread."
         ),
         Figure(
             figures.draw_effects(effects, "effect, mean and 90% interval"),
-            f"The largest effects of levels in “{found.words(found.best_single)}”.",
+            f"The largest effects of levels in “{name}”.",
         ),
     ]
 
@@ -364,8 +365,6 @@ def _most_associated(found: Analysis) -> dict[str, pd.Series]:
     return {found.target.column.name: found.targets, **columns}
 
 
-#: Folds of ``compare``, unless it is asked for others.
-_FOLDS = 5
 _AGAIN = CodeAgain(
     "compare",
     "analysis",
@@ -381,17 +380,15 @@ _AGAIN = CodeAgain(
 
 def code_of(found: Analysis, loading: str = "") -> str:
     """Return code that repeats an analysis: with the arguments that differ from those that would be guessed."""
-    tried = [row.name for row in found.single_rows]
-    suited = suited_candidates(found.target, found.problem, thorough=found.thorough)
-    folds = len(found.problem.splits)
+    loss = found.problem.loss
     asked = {
         "": found.target.column.name,
         "task": found.target.task,
-        "seed": found.seed,
-        "drop": [column.name for column in found.columns if column.kind == "dropped"],
-        "models": None if set(tried) == {c.name for c in suited} else tried,
+        **found.asked_again(
+            suited_candidates(found.target, found.problem, thorough=found.thorough)
+        ),
         **({} if found.target.classes is None else stakes_again(found.target)),
+        "loss": None if loss == "squared" else loss,
         "thorough": found.thorough,
-        "folds": None if folds == min(_FOLDS, len(found.problem.y)) else folds,
     }
     return _AGAIN.code(asked, loading)
