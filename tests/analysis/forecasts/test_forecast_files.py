@@ -53,3 +53,24 @@ def test_the_average_comes_back(tmp_path: Path) -> None:
     expected = {n: odd / sum(odds.values()) for n, odd in odds.items()}
     assert back.weights == pytest.approx(expected)
     assert back.sample_paths(4, 100, rng=0).shape == (100, 4)
+
+
+def test_widened_intervals_stay_widened_in_files_and_forged_factors_are_refused(
+    tmp_path: Path,
+) -> None:
+    steps = np.where(np.arange(60) > 30, 6.0, 1.0) * np.random.default_rng(0).standard_normal(60)
+    table = monthly(60).assign(sales=np.cumsum(steps))
+    asked = {"time": "month", "value": "sales", "horizon": 3}
+    for models in (["walk", "level"], ["walk"]):
+        f = forecast(table, models=models, **asked)
+        assert f.widening > 1.05
+        save_model(f.model, tmp_path / "m.po")
+        months = pd.date_range("2023-01-01", periods=3, freq="MS").strftime("%Y-%m")
+        model = load_model(tmp_path / "m.po")
+        told = model.predict({"month": months, "sales": [None] * 3}, 0.8)
+        for column in ("median", "lower_80", "upper_80"):
+            np.testing.assert_allclose(told[column], f.frame[column], rtol=1e-9)
+    for forged in (0.5, float("nan"), float("inf"), "wide"):
+        model.pipeline[-1].series[""].model.widening = forged
+        with pytest.raises(ValueError, match="series"):
+            model.require_sound()

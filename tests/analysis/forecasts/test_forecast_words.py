@@ -78,7 +78,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "irregular times, tied": (
         lambda: of_years(at_odd_times(), models=["level", "constant"], horizon=3, origins=2),
-        f"{AHEAD} {TRIED} hardly less than {LAST}. # models did about as well as the best, and say between # and # "
+        f"{AHEAD} {TRIED} hardly less than {LAST}. # models did about equally well, and say between # and # "
         "for #: it hardly matters which of them is taken.",
     ),
     "widened, and no better than naive": (
@@ -135,6 +135,14 @@ def test_who_is_tied_says_how_far_forecasts_lie_apart() -> None:
     models = [found.outcomes[name].model[-1] for name in ("level", "constant")]
     said = sorted(float(m.forecast(**found.prepared.asked_steps).median[-1]) for m in models)
     assert f"between {short_number(said[0])} and {short_number(said[-1])}" in found.verdict
+
+
+def test_of_many_series_only_some_models_are_kept_and_no_rivals_are_told() -> None:
+    table = pd.concat([at_odd_times().assign(shop=shop) for shop in "ab"])
+    asked: dict[str, Any] = {"models": ["level", "constant", "trend"], "horizon": 3, "origins": 2}
+    both = of_years(table, by="shop", **asked)
+    assert "equally well" in of_years(at_odd_times(), **asked).verdict
+    assert not any("equally well" in one.verdict for one in both.series.values())
 
 
 @pytest.mark.parametrize(

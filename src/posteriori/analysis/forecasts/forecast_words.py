@@ -93,8 +93,10 @@ def _rivals(found: Forecast) -> list[float]:
     """Return medians for the last step of all models that foresaw about as well as the best; none for many series."""
     near = [row.name for row in found.ranking.rows if row.name == found.best or _is_near(row, 1.0)]
     models = [found.outcomes[name].model for name in near if name != AVERAGE]
-    made = [m[-1].forecast(**found.prepared.asked_steps) for m in models if m is not None]
-    return [float(np.asarray(dist.median)[-1]) for dist in made] if len(made) > 1 else []
+    if len(models) < 2 or None in models:
+        return []
+    made = [model[-1].forecast(**found.prepared.asked_steps) for model in models]
+    return [float(np.asarray(dist.median)[-1]) for dist in made]
 
 
 # -- one series ------------------------------------------------------------------------------
@@ -189,7 +191,7 @@ def _tied_sentence(found: Forecast) -> str:
     time, low, high = step_texts(found, -1).time, min(rivals), max(rivals)
     mass = f"{100 * found.options.mass[0]:g}"
     last = found.frame.iloc[-1]
-    told = f"{counted(len(rivals), 'model')} did about as well as the best"
+    told = f"{counted(len(rivals), 'model')} did about equally well"
     if short_number(low) == short_number(high):
         return f"{told}, and all say {short_number(low)} for {time}."
     apart = (high - low) / max(last[f"upper_{mass}"] - last[f"lower_{mass}"], 1e-300)

@@ -329,6 +329,11 @@ def _are_series(series: Any) -> bool:
             and type(one.dated) is bool
             and all(type(x) is float for x in (one.step, one.last))
             and isinstance(one.inputs, tuple)
+            and _is_factor(getattr(one.model, "widening", 1.0))
             for name, one in series.items()
         )
     )
+
+
+def _is_factor(widening: Any) -> bool:
+    return type(widening) is float and 1.0 <= widening < float("inf")
