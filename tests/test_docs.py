@@ -195,7 +195,7 @@ def test_files_of_a_walk_are_entered_in_the_order_of_the_page(heading):
 CEILINGS = {
     "compare": (60, 198),  # 45, 130
     "forecast": (70, 254),  # 50
-    "infer": (27, 81),  # 25
+    "infer": (25, 78),
     "predict": (21, 62),
     "mixture": (72, 242),  # 67, 238
     "fit": (10, 15),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.blocks.block_sizes import ROWS_OF_ONE_THREAD, rows_per_block
+from posteriori.numerics.blocks.block_sizes import IN_CACHE, ROWS_OF_ONE_THREAD, rows_per_block
 from posteriori.numerics.linalg import explicit_inverse
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.special import LOG_2PI
@@ -144,10 +144,11 @@ def row_blocks(equation: Equation, shapes: Mapping[str, Latent]) -> Iterator[Equ
     """
     rows = len(equation.constant)
     width = sum(shapes[link.name].size for link in equation.links)
-    step = min(ROWS_OF_ONE_THREAD, rows_per_block(width))
-    if rows <= step or any(shapes[link.name].count > 1 for link in equation.links):
+    is_small = rows <= ROWS_OF_ONE_THREAD and rows * width <= IN_CACHE
+    if is_small or any(shapes[link.name].count > 1 for link in equation.links):
         yield equation
         return
+    step = min(ROWS_OF_ONE_THREAD, rows_per_block(width))
     for start in range(0, rows, step):
         part = slice(start, start + step)
         links = tuple(Link(link.name, link.coefficients[part]) for link in equation.links)

@@ -279,6 +279,8 @@ def _covariance(
         total = total + _square(add_tables(parts, (*rows, *twins, column)), len(twins))
     pairs = (itertools.product(a, b) for a, b in ((rest, rest), (rest, done), (done, rest)))
     for s, t in itertools.chain.from_iterable(pairs):
+        if _nodes(s, owners).isdisjoint(_nodes(t, owners)):
+            continue  # independent
         (both,) = multiply_products([s], [t], rows, twins)
         for choice in itertools.islice(_choices(both, owners), 1, None):
             total = total + spread(_contract(both, choice, labels), labels)
@@ -289,6 +291,11 @@ def _root(product: Product, owners: Owners) -> Root | None:
     """Return the root of what a product is linear in; None where it has none."""
     roots = [owners[access.name].root(access) for access in product.accesses]
     return roots[0] if len(roots) == 1 else None
+
+
+def _nodes(product: Product, owners: Owners) -> set[int]:
+    """Return what answers for the variables of a product."""
+    return {id(owners[access.name]) for access in product.accesses}
 
 
 def _square(root: Array, events: int) -> Array:

@@ -233,10 +233,11 @@ def exact_parts(group: Group) -> tuple[tuple[Planned, ...], tuple[BoundFactor, .
 def _blocks(group: Group) -> list[Block]:
     """Return blocks of rows that see different unknowns where all of these are exact, or one block."""
     approximate = group.options is not None and group.options.asks_for_approximation
-    apart = tuple(part for f in group.factors for part in rows_apart(f, group.bound))
     found = None
-    if len(apart) > len(group.factors) and not approximate:
-        found = exact_parts(group._replace(factors=apart))
+    if len(group.names) > 1 and not approximate:
+        apart = tuple(part for f in group.factors for part in rows_apart(f, group.bound))
+        if len(apart) > len(group.factors):
+            found = exact_parts(group._replace(factors=apart))
     return [_block(group, approximate)] if found is None else [part.block() for part in found[0]]
 
 
