@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from posteriori import Categorical, Gamma, Input, Model, MvNormal, Normal
+from posteriori import Categorical, Dirichlet, Gamma, Input, Model, MvNormal, Normal, take
 
 
 def regression():
@@ -37,6 +37,31 @@ def test_a_summary_of_some_names_has_their_rows_alone():
     post = regression().infer(X=X, y=Y)
     assert list(post.summary("tau").index) == ["tau"]
     assert list(post.summary("tau", "w").index) == ["tau", "w[0]", "w[1]"]
+
+
+def test_numbers_that_walks_have_corrected_say_how_well_they_agree():
+    rng = np.random.default_rng(2)
+    m = Model()
+    m.w = Dirichlet([5.0, 5.0])
+    m.mu = Normal(0.0, variance=16.0).iid(2)
+    m.z = Categorical(m.w).iid("n")
+    m.y = Normal(take(m.mu, m.z), variance=1.0)
+    post = m.infer(y=np.concatenate([rng.normal(-1.4, 1.0, 40), rng.normal(1.4, 1.0, 30)]))
+    (result,) = post._solved.results
+    table = post.summary()
+    walks = result.chains("mu")
+    for k in range(2):
+        # R̂² = 1 + variance between walks over that within them, and noise of their number
+        means, spreads = walks[:, :, k].mean(axis=1), walks[:, :, k].var(axis=1, ddof=1)
+        naive = np.sqrt(1.0 + means.var(ddof=1) / spreads.mean())
+        row = table.loc[f"mu[{k}]"]
+        assert 1.0 <= row["r_hat"] < 1.3
+        assert row["r_hat"] == pytest.approx(naive, abs=0.1)
+        # the variance of the means of walks is that of a draw over the draws each is worth
+        worth = walks[:, :, k].var() / means.var(ddof=1) * len(walks)
+        assert row["ess"] == pytest.approx(worth, rel=0.5)
+    assert np.isnan(table.loc["z[0]", "ess"])
+    assert "r_hat" not in m.infer(y=post._solved.bound.observed["y"], method="vmp").summary()
 
 
 def test_unknown_names_and_masses_are_refused():

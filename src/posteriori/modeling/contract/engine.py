@@ -202,6 +202,10 @@ class Result(ABC):
         """Return unknowns that draws of the exact posterior answer for."""
         return ()
 
+    def chains(self, name: str) -> Array | None:
+        """Return the draws that tell a corrected unknown, (chains, draws, *shape)."""
+        return None
+
     def used_classes(self) -> dict[str, tuple[int, int]]:
         """Return how many states of each index of unknown parameters are used, of how many."""
         return {}

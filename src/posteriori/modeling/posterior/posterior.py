@@ -333,7 +333,8 @@ class Posterior:
         -------
         DataFrame
             Indexed by name and place, ``theta[2]``; states of discrete unknowns have the columns
-            ``state`` and ``probability``, beliefs that are made of draws the effective number ``ess``.
+            ``state`` and ``probability``, beliefs that are made of draws the effective number ``ess``, and
+            those of small mixtures, which walks have corrected, ``r_hat`` too: near 1 where walks agree.
 
         Examples
         --------

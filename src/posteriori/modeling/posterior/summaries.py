@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posteriori.distributions.entries import summarize
+from posteriori.distributions.entries import place_names, summarize
 from posteriori.drawing.html_table import html_table, interval_picture
+from posteriori.inference.weighing.chain_agreement import (
+    effective_sample_size,
+    potential_scale_reduction,
+)
 from posteriori.modeling.binding.constants import constants_of
 
 if TYPE_CHECKING:
@@ -24,7 +28,17 @@ _SHOWN = 40
 
 def summary(posterior: Posterior, names: Sequence[str], mass: float) -> DataFrame:
     """Return a row for each number of the unknowns, of all that the data tell of by default."""
-    return summarize(posterior.marginals(*names), mass)
+    beliefs = posterior.marginals(*names)
+    table = summarize(beliefs, mass)
+    for name in beliefs:
+        result = posterior._solved.by_name.get(name)
+        chains = None if result is None else result.chains(name)
+        if chains is not None and chains.dtype.kind == "f":
+            each = np.moveaxis(chains.reshape(*chains.shape[:2], -1), 2, 0)
+            rows = list(place_names(name, chains.shape[2:]))
+            table.loc[rows, "ess"] = [effective_sample_size(one) for one in each]
+            table.loc[rows, "r_hat"] = [potential_scale_reduction(one) for one in each]
+    return table
 
 
 def marginals(posterior: Posterior, names: Sequence[str]) -> dict[str, Any]:

@@ -271,6 +271,13 @@ class VariationalResult(Result):
             n for n in self.names if n in informed and layouts[n].shape == informed[n].shape
         )
 
+    def chains(self, name: str) -> Array | None:
+        """Return the walks of an unknown that draws answer for."""
+        if name not in self.corrected():
+            return None
+        assert self.correction is not None
+        return np.swapaxes(self.correction.walks.draws[name], 0, 1)
+
     @property
     def n_draws(self) -> int:  # type: ignore[override]
         """Draws of the correction."""
