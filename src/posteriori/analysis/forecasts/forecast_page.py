@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from posteriori.analysis.forecasts.forecast_words import known_values, step_texts
-from posteriori.analysis.ranking.ranked_result import behind_best, ranked_table
+from posteriori.analysis.ranking.ranked_result import Table, Tells, behind_best, ranked_table
 from posteriori.analysis.report.figures import draw_sensitivity
 from posteriori.analysis.report.time_figures import (
     draw_autocorrelation,
@@ -41,16 +41,12 @@ from posteriori.analysis.tasks.sections import (
 )
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
-from posteriori.selection.cross_validation import Metrics
 from posteriori.sequence.series.structural_series import StructuralSeries
 
 if TYPE_CHECKING:
     from posteriori.analysis.forecasts.forecast_result import Forecast, Forecasts
 
 __all__ = ["draw_forecast", "forecast_findings", "forecasts_findings"]
-
-#: A header, and rows of as many texts.
-Rows: TypeAlias = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 #: What the headings of the rankings mean.
 _HEADINGS = {
@@ -301,55 +297,47 @@ def heading_words(header: Sequence[str], hidden: Sequence[str] = ()) -> list[str
     return [told] if "off by" in header or "score" in header else []
 
 
-def ranked_rows(found: Forecast) -> Rows:
+def ranked_rows(found: Forecast) -> Table:
     """Return the ranking for everybody: a header, and a row of texts for each candidate, best first."""
-    if not found.metrics:
-        return detailed_rows(found)
-    return _rows(found, "off by", "in 80 %", "behind", "weight")
-
-
-def detailed_rows(found: Forecast) -> Rows:
-    """Return the ranking for statisticians: densities, errors and evidences."""
-    if not found.metrics:
-        return _rows(found, "evidence", "behind", "prob.")
-    return _rows(found, "score", "CRPS", "scaled", "evidence", "prob.")
-
-
-def _rows(found: Forecast, *headings: str) -> Rows:
-    def tells(heading: str) -> Callable[[Row], str]:
-        return lambda row: _CELLS[heading](row, found.metrics.get(row.name, {}))
-
-    return ranked_table(found, found.ranking.rows, {name: tells(name) for name in headings})
-
-
-def _behind(row: Row, metrics: Metrics) -> str:
+    metrics = found.metrics
     if not metrics:
-        return fixed_number(row.log_bayes_factor) if row.log_bayes_factor < 0.0 else ""
-    return behind_best(row)
+        return detailed_rows(found)
+    columns: dict[str, Tells] = {
+        "off by": lambda row: even_number(metrics[row.name]["MAE"], 3),
+        "in 80 %": lambda row: f"{100 * metrics[row.name]['inside 80 %']:.0f} %",
+        "behind": behind_best,
+        "weight": lambda row: f"{row.weight:.2f}" if row.weight > 0.0 else "",
+    }
+    return ranked_table(found, found.ranking.rows, columns)
 
 
-def _probability(row: Row, _: Metrics) -> str:
+def detailed_rows(found: Forecast) -> Table:
+    """Return the ranking for statisticians: densities, errors and evidences."""
+    metrics = found.metrics
+    scores: dict[str, Tells] = {
+        "score": lambda row: number_with_error(row.elpd, row.elpd_se),
+        "CRPS": lambda row: even_number(metrics[row.name]["CRPS"], 3),
+        "scaled": lambda row: fixed_number(metrics[row.name]["scaled error"], 2),
+    }
+    columns: dict[str, Tells] = {
+        **(scores if metrics else {}),
+        "evidence": lambda row: fixed_number(row.log_evidence) if row.of else "",
+        **({} if metrics else {"behind": _behind_by_evidence}),
+        "prob.": _probability,
+    }
+    return ranked_table(found, found.ranking.rows, columns)
+
+
+def _behind_by_evidence(row: Row) -> str:
+    return fixed_number(row.log_bayes_factor) if row.log_bayes_factor < 0.0 else ""
+
+
+def _probability(row: Row) -> str:
     p = row.probability
     return "" if math.isnan(p) else f"{p:.2f}" if p >= 0.005 else "<0.01"
 
 
-#: How the cells of a row are written, by heading.
-_CELLS: dict[str, Callable[[Row, Metrics], str]] = {
-    "off by": lambda row, metrics: even_number(metrics["MAE"], 3),
-    "in 80 %": lambda row, metrics: f"{100 * metrics['inside 80 %']:.0f} %",
-    "behind": _behind,
-    "weight": lambda row, metrics: f"{row.weight:.2f}" if row.weight > 0.0 else "",
-    "score": lambda row, metrics: number_with_error(row.elpd, row.elpd_se),
-    "CRPS": lambda row, metrics: even_number(metrics["CRPS"], 3),
-    "scaled": lambda row, metrics: fixed_number(metrics["scaled error"], 2),
-    "evidence": lambda row, _: (
-        "" if math.isnan(row.log_evidence) else fixed_number(row.log_evidence)
-    ),
-    "prob.": _probability,
-}
-
-
-def step_rows(found: Forecast) -> Rows:
+def step_rows(found: Forecast) -> Table:
     """Return the forecast step by step: medians, and ends of the intervals."""
     frame, clock = found.frame, found.prepared.problem.rows.clock
     columns = [name for name in frame if name.startswith(("median", "lower_", "upper_"))]
@@ -365,7 +353,7 @@ def step_rows(found: Forecast) -> Rows:
     return header, rows
 
 
-def series_rows(found: Forecasts) -> Rows:
+def series_rows(found: Forecasts) -> Table:
     """Return a header, and for every series what is forecast of it and how well that went, largest fall first."""
     mass = f"{100 * found.options.mass[0]:g} %"
     header = ("series", "values", "last", "at the end", mass, "off by", "in 80 %", "best model")
