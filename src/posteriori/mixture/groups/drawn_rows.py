@@ -3,7 +3,8 @@ r"""Rows as partitions are drawn from them: priors whose scale is learned, and g
 How alike the covariances of components are is not known before: they have D + 2 degrees of freedom about a scale
 that all share, which leaves them free, or 2D + 12. Then the variance of a column differs among components by half of
 itself or less (its sd is :math:`\sqrt{2/(D + 9)}` of its mean), and a few rows of one group are hardly a component of
-their own; no fewer than twice D, as else among many columns some combination hardly varies by chance.
+their own; no fewer than twice D, as else among many columns some combination hardly varies by chance. Both expect the same
+precisions of the same scale, so that the scale fits when a chain passes from one to the other.
 """
 
 from __future__ import annotations
@@ -136,10 +137,10 @@ def rows_to_draw(
         return RowsToDraw(kind, tuple(kinds), places, at, [x] * chains, classes, [rivals] * chains)
     tables = _filled(x, chains, rng)
     _, mean, variance = table_spread(x, None)
-    usual, size = default_prior(mean, variance), len(mean)
+    usual = default_prior(mean, variance)
     priors = [
-        NormalWishart(usual.location, usual.mean_strength, dof, usual.scale / (dof - size - 1.0))
-        for dof in _degrees(size)
+        NormalWishart(usual.location, usual.mean_strength, dof, usual.scale / dof)  # E[Λ] = 1/v
+        for dof in _degrees(len(mean))
     ]
     models = [
         [join_parts(cluster_parts(prior, MvNormal, table)) for prior in priors] for table in tables
@@ -167,12 +168,12 @@ def _class_priors(places: Mapping[str, Any], x: Array) -> list[dict[str, Any]]:
     if "normal" not in usual:
         return [usual]
     wide = usual["normal"]
-    variance = wide.scale / (wide.shape - 1.0)  # of components, as is expected
+    variance = wide.scale / (wide.shape - 1.0)
     return [
         usual
         | {
             "normal": NormalInverseGamma(
-                wide.location, wide.mean_strength, 0.5 * dof, 0.5 * (dof - 2.0) * variance
+                wide.location, wide.mean_strength, 0.5 * dof, 0.5 * dof * variance
             )
         }
         for dof in _degrees(1)
