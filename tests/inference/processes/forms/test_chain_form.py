@@ -86,6 +86,16 @@ def test_targets_without_noise():
     assert_same_as_dense(form, 2.0 * Matern(nu=0.5), np.array([[0.5], [7.0]]))
 
 
+def test_a_mean_far_wider_than_the_process_keeps_its_digits():
+    X, y, _ = _rows()
+    form = ChainForm(merge_rows(X, 1e9 * y), mean_effects("constant", X, 1e9 * y), False)
+    process, new = form.solve(Matern(nu=1.5)), np.array([[-1.0], X[3], [2.2], [9.0]])
+    dense = process._dense().predict(new)
+    found = process.predict(new)
+    np.testing.assert_allclose(found.mean, dense.mean, rtol=1e-6)
+    np.testing.assert_allclose(found.variance, dense.variance, rtol=1e-6, atol=1e-9)
+
+
 def test_long_series_are_chains():
     rng = np.random.default_rng(0)
     X = rng.uniform(0.0, 50.0, (400, 1))
