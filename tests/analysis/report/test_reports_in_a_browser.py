@@ -60,6 +60,15 @@ def waiting() -> TaskResult:
     return segment(table, time="day", states=(1, 3))
 
 
+def payments() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 400))
+    fraud = rng.random(400) < 1.0 / (1.0 + np.exp(3.6 - 1.7 * x))
+    return pd.DataFrame(
+        {"amount": x, "past": z, "fraudulent payment": np.where(fraud, "yes", "no")}
+    )
+
+
 REPORTS: dict[str, Callable[[], TaskResult]] = {
     "numbers": lambda: compare(
         houses(), "price", models=["constant", "linear", "log-linear", "splines"], folds=2, jobs=1
@@ -68,6 +77,16 @@ REPORTS: dict[str, Callable[[], TaskResult]] = {
     "two classes": lambda: analysis_of("two", "classification", "class frequencies", "logistic"),
     "three classes": lambda: compare(
         flowers(), "target", models=["class frequencies", "logistic"], folds=2, jobs=1
+    ),
+    "a rare class": lambda: compare(
+        payments(), "fraudulent payment", models=["class frequencies", "logistic"], jobs=1
+    ),
+    "costs": lambda: compare(
+        payments(),
+        "fraudulent payment",
+        models=["class frequencies", "logistic"],
+        jobs=1,
+        costs={"yes:no": 10},
     ),
     "density": lambda: analysis_of("count", "density"),
     "groups": lambda: cluster(flowers().drop(columns="target")),
