@@ -158,6 +158,21 @@ def test_models_that_were_not_waited_for_are_said(failure: str, words: str) -> N
     assert answer_of_forecast(found).endswith(words)
 
 
+def test_series_that_failed_or_had_no_turn_are_counted() -> None:
+    table = pd.concat([two_shops(), yearly(2).assign(shop="new")])
+    found = of_years(table, by="shop", models=["walk"], origins=0)
+    assert found.verdict.endswith(
+        "a series ends within its interval. 1 series could not be forecast."
+    )
+    assert found.failures["new"].startswith("y holds 2 values")
+    found.failures["other"] = INTERRUPTED
+    assert found.verdict.endswith(
+        "1 series could not be forecast. 1 series of 4 had no turn before it was stopped."
+    )
+    with pytest.raises(ValueError, match=r"y holds 2 values.*\(series 'new'\)"):
+        of_years(yearly(2).assign(shop="new"), by="shop")
+
+
 def test_reasons_are_for_statisticians() -> None:
     told = [NUMBER.sub("#", reason) for reason in of_years(horizon=4).reasons]
     assert told == [

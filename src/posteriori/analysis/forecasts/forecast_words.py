@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -107,8 +108,9 @@ def answer_of_forecast(found: Forecast) -> str:
     if found.ranking.rows[0].failure:
         return "No model could be fitted."
     told = _event_sentence(found) or _ahead_sentence(found)
+    untried = _untried([o.failure for n, o in found.outcomes.items() if n != AVERAGE], "model")
     parts = (told, _tried_sentence(found), _tied_sentence(found), _widened_sentence(found))
-    return " ".join(part for part in (*parts, _untried_sentence(found)) if part)
+    return " ".join(part for part in (*parts, untried) if part)
 
 
 def _ahead_sentence(found: Forecast) -> str:
@@ -211,14 +213,11 @@ def _widened_sentence(found: Forecast) -> str:
     )
 
 
-def _untried_sentence(found: Forecast) -> str:
-    """Say that models were not waited for."""
-    why = [o.failure for name, o in found.outcomes.items() if name != AVERAGE]
+def _untried(why: Sequence[str], what: str, plural: str = "") -> str:
+    """Say how many of those that have failed, or have not, were not waited for."""
     for failure, words in ((INTERRUPTED, "it was stopped"), (OUT_OF_TIME, "time was over")):
         if failure in why:
-            return (
-                f"{counted(why.count(failure), 'model')} of {len(why)} had no turn before {words}."
-            )
+            return f"{counted(why.count(failure), what, plural)} of {len(why)} had no turn before {words}."
     return ""
 
 
@@ -344,33 +343,34 @@ def answer_of_forecasts(found: Forecasts) -> str:
     """Say what each series will do, the largest fall first, and for how many that was tried and right."""
     if not found.series:
         return "No series could be forecast."
-    some = found.by_change[:_TOLD]
-    told = [f"“{name}” {_change(one)}" for name, one in some]
-    count = counted(len(found.series), "series", "series")
-    mass = f"{100 * found.options.mass[0]:g}"
+    some = [f"“{name}” {_change(one)}" for name, one in found.by_change[:_TOLD]]
     more = len(found.series) - len(some)
+    rest = [f"and {_of_series(more)} more"] if more > 0 else []
     parts = [
-        f"{count} forecast, the largest fall first: {'; '.join(told)}"
-        + (f"; and {counted(more, 'more series', 'more series')}." if more else ".")
-        + f" With a chance of {mass} % a series ends within its interval."
+        f"{_of_series(len(found.series))} forecast, the largest fall first: {'; '.join([*some, *rest])}. With a chance "
+        f"of {100 * found.options.mass[0]:g} % a series ends within its interval."
     ]
     tried = [one for one in found.series.values() if one.metrics]
+    nearer = [
+        one.metrics[one.kept]["MAE"] < _repeated(one)["the last value"].error for one in tried
+    ]
     if tried:
-        nearer = sum(
-            one.metrics[one.kept]["MAE"] < _repeated(one)["the last value"].error for one in tried
-        )
         parts.append(
-            f"Tried on their own past, forecasts were nearer than repeating the last value for {nearer} of "
-            f"{counted(len(tried), 'series', 'series')}."
+            "Tried on their own past, forecasts were nearer than repeating the last value for "
+            f"{sum(nearer)} of {_of_series(len(tried))}."
         )
-    wider = sum(one.widening > 1.0 for one in tried)
-    if wider:
+    if wider := sum(one.widening > 1.0 for one in tried):
         parts.append(
-            f"Intervals of {counted(wider, 'series', 'series')} had held too little there, and are widened."
+            f"Intervals of {_of_series(wider)} had held too little there, and are widened."
         )
-    if found.failures:
-        parts.append(f"{counted(len(found.failures), 'series', 'series')} could not be forecast.")
-    return " ".join(parts)
+    why = [*("" for _ in found.series), *found.failures.values()]
+    if failed := len(why) - sum(one in ("", INTERRUPTED, OUT_OF_TIME) for one in why):
+        parts.append(f"{_of_series(failed)} could not be forecast.")
+    return " ".join([*parts, _untried(why, "series", "series")]).rstrip()
+
+
+def _of_series(count: int) -> str:
+    return counted(count, "series", "series")
 
 
 def _change(one: Forecast) -> str:

@@ -191,7 +191,7 @@ def _forecast_all(
     )
     told = {name: found.get(name, UNREACHED.get(ended, "")) for name in names}
     series = {name: one for name, one in told.items() if not isinstance(one, str)}
-    failures = {name: one for name, one in told.items() if isinstance(one, str)}
+    failures = {name: one for name, one in told.items() if isinstance(one, str)} | dated.unread
     return Forecasts(dated, options, series, failures, ended == "interrupted")
 
 

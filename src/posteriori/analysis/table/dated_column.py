@@ -58,6 +58,8 @@ class DatedTable(NamedTuple):
     series : tuple of DatedSeries
     notes : tuple of str
         What was guessed and done.
+    unread : dict from str to str
+        Why others of several series are none, as those of two values.
     """
 
     time: Column
@@ -66,6 +68,7 @@ class DatedTable(NamedTuple):
     inputs: tuple[Column, ...]
     series: tuple[DatedSeries, ...]
     notes: tuple[str, ...]
+    unread: dict[str, str]
 
 
 def read_dated_table(
@@ -96,13 +99,24 @@ def read_dated_table(
     levels, codes = levels_of(frame, by_column)
     if (codes < 0).any():
         notes.append(f"{counted(int((codes < 0).sum()), 'row')} without {by!r}: left out")
-    series, moved = [], False
+    series, unread, moved = [], {}, False
     for k, level in enumerate(levels):
         rows = np.flatnonzero(codes == k)
         ordered = rows[np.argsort(times[rows], kind="stable")]
         moved |= not np.array_equal(rows, ordered)
         _refuse_repeated(times, ordered, time_column.name, level)
-        series.append(DatedSeries(level, _read_one(y, times, x, ordered, level)))
+        inputs_here = None if x is None else x[ordered]
+        try:
+            rows_here = read_series(y[ordered], times[ordered], inputs_here)
+        except ValueError as error:
+            if by_column is None:
+                raise
+            unread[level] = str(error)
+        else:
+            series.append(DatedSeries(level, rows_here))
+    if not series:
+        level, why = next(iter(unread.items()))
+        raise ValueError(f"{why} (series {level!r})")
     if moved:
         notes.append("rows were put in the order of their times")
     return DatedTable(
@@ -112,6 +126,7 @@ def read_dated_table(
         tuple(column for _, column in known),
         tuple(series),
         tuple(notes),
+        unread,
     )
 
 
@@ -229,15 +244,6 @@ def _read_input(frame: pd.DataFrame, name: str) -> tuple[Array, Column]:
     values = _plain_numbers(raw) if numeric else numbers_in(column, raw)
     _refuse_unread(np.isnan(values), raw, column.name, "must be known: fill it in")
     return values, column
-
-
-def _read_one(y: Array, times: Any, x: Array | None, rows: Array, level: str) -> SeriesRows:
-    known = None if x is None else x[rows]
-    try:
-        return read_series(y[rows], times[rows], known)
-    except ValueError as error:
-        where = f" (series {level!r})" if level else ""
-        raise ValueError(f"{error}{where}") from None
 
 
 def _refuse_repeated(times: Any, rows: Array, name: str, level: str) -> None:
