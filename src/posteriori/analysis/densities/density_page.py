@@ -24,10 +24,8 @@ from posteriori.analysis.targets.verdict_words import (
     untried_in_words,
 )
 from posteriori.analysis.tasks.sections import (
-    AT_A_GLANCE,
     Beside,
     CodeAgain,
-    ColumnList,
     Figure,
     Figures,
     Finding,
@@ -35,6 +33,7 @@ from posteriori.analysis.tasks.sections import (
     Items,
     Part,
     Words,
+    at_a_glance,
 )
 
 if TYPE_CHECKING:
@@ -77,9 +76,7 @@ def density_findings(found: TableDensity) -> Iterator[Finding]:
         yield Finding("Columns together", partial(_pairs, found))
         yield Finding("Odd rows", partial(_odd, found))
         yield Finding("Gaps filled in", partial(_fill_ins, found))
-    columns = [(column, found.frame.get(column.name)) for column in found.columns]
-    glance: list[Part] = [Items(found.notes), ColumnList(columns, len(found.frame))]
-    yield Finding(AT_A_GLANCE, lambda: glance)
+    yield at_a_glance(found.notes, found.columns, found.frame)
 
 
 def density_heading(found: TableDensity, data: str) -> tuple[str, str]:

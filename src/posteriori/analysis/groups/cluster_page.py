@@ -25,7 +25,6 @@ from posteriori.analysis.report.figures import draw_effects
 from posteriori.analysis.report.what_if import Effects
 from posteriori.analysis.table.wording import counted, entry_words
 from posteriori.analysis.tasks.sections import (
-    AT_A_GLANCE,
     Beside,
     Figure,
     Finding,
@@ -101,9 +100,7 @@ def cluster_findings(found: Clustering) -> Iterator[Finding]:
         yield Finding("All groups and columns", partial(_all_profiles, found), "details")
         yield Finding("Who belongs together", partial(_together, found))
         yield Finding("Rows in between", partial(_between, found))
-    columns = [(column, found.rows.frame.get(column.name)) for column in found.columns]
-    glance = partial(at_a_glance, found.notes, columns, len(found.rows.frame))
-    yield Finding(AT_A_GLANCE, glance)
+    yield at_a_glance(found.notes, found.columns, found.rows.frame)
 
 
 def _numbers(found: Clustering, shown: int) -> list[Part]:

@@ -20,7 +20,6 @@ from posteriori.analysis.segments.segment_rows import place_words, step_places
 from posteriori.analysis.table.values import dates_of
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.analysis.tasks.sections import (
-    AT_A_GLANCE,
     Beside,
     Figure,
     Finding,
@@ -101,9 +100,7 @@ def segment_findings(found: Segmentation) -> Iterator[Finding]:
         yield Finding(_STATES, lambda: [Grid(*table) for table in tables], "both")
         yield Finding(_STATES, partial(_moves_and_runs, found))
     yield Finding("Surprising stretches", partial(_surprises, found))
-    columns = [(column, found.rows.frame.get(column.name)) for column in found.columns]
-    glance = partial(at_a_glance, found.notes, columns, len(found.rows.frame))
-    yield Finding(AT_A_GLANCE, glance)
+    yield at_a_glance(found.notes, found.columns, found.rows.frame)
 
 
 def draw_first(found: Segmentation) -> Figure:

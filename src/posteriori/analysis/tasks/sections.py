@@ -154,11 +154,10 @@ class Page(NamedTuple):
 AT_A_GLANCE = "The data at a glance"
 
 
-def at_a_glance(
-    notes: Sequence[str], columns: Sequence[tuple[Column, pd.Series | None]], rows: int
-) -> list[Part]:
-    """Return what was guessed of a table, and what its columns hold."""
-    return [Items(notes), ColumnList(columns, rows)]
+def at_a_glance(notes: Sequence[str], columns: Sequence[Column], frame: pd.DataFrame) -> Finding:
+    """Return what was guessed of a table, and what its columns hold; the frame has those that are drawn."""
+    listed = [(column, frame.get(column.name)) for column in columns]
+    return Finding(AT_A_GLANCE, lambda: [Items(notes), ColumnList(listed, len(frame))])
 
 
 def fit_columns(
