@@ -17,7 +17,6 @@ from posteriori.analysis.tasks.sections import (
     Finding,
     Grid,
     Items,
-    Page,
     Part,
     Printed,
     Section,
@@ -75,13 +74,13 @@ class TaskResult(ABC):
         """Why there is no answer; empty where there is one."""
         return ""
 
+    @abstractmethod
     def heading(self, data: str) -> tuple[str, str]:
         """Return what the report is called, and what was asked of how many rows; ``data`` is what they are called."""
-        return data, ""
 
+    @abstractmethod
     def findings(self) -> Iterable[Finding]:
         """Yield what was found, each once, in the order of the report: words, tables, figures, and their places."""
-        return ()
 
     def printed(self, *, details: bool = False) -> Iterator[Printed]:
         """Yield what is printed above the verdict; details are for statisticians."""
@@ -90,11 +89,6 @@ class TaskResult(ABC):
                 yield Words(heading, "bold")
             if place in ("terminal", "both") or (place == "details" and details):
                 yield from _in_text(content())
-
-    def page(self, title: str) -> Page:
-        """Return the report, title and sections; the title given is what the data are called."""
-        sections = _as_sections(self.findings())
-        return Page(*self.heading(title), sections, self.seed)
 
     @abstractmethod
     def code(self, loading: str = "") -> str:
@@ -114,11 +108,13 @@ class TaskResult(ABC):
         loading : str
             Python code that makes ``table``, for those who want to repeat it.
         """
-        page, code, reasons = self.page(title), self.code(loading), self.reasons
+        sections = _as_sections(self.findings())
+        heading, seed = self.heading(title), self.seed
+        code, reasons, picture = self.code(loading), self.reasons, self.picture
         why = Section("For statisticians", [Items(reasons)] if reasons else [])
-        drawn = [] if (picture := self.picture) is None else [picture]
+        drawn = [] if picture is None else [picture]
         answer: list[Part] = [Words(self.verdict, "answer"), *drawn, why]
-        return render_page(page, answer, code)
+        return render_page(heading, answer, sections, code, seed)
 
     def _repr_html_(self) -> str:
         return framed(self.html())

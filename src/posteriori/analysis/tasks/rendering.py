@@ -22,7 +22,6 @@ from posteriori.analysis.tasks.sections import (
     Grid,
     Items,
     Markup,
-    Page,
     Part,
     Section,
     Words,
@@ -34,13 +33,29 @@ __all__ = ["as_html", "fill_page", "framed", "render_page"]
 _MOST_COLUMNS = 60
 
 
-def render_page(page: Page, answer: Sequence[Part], code: str) -> str:
-    """Return a page: the answer, its sections, the code that finds the same again, and with what it was made."""
+def render_page(
+    heading: tuple[str, str],
+    answer: Iterable[Part],
+    sections: Iterable[Section],
+    code: str,
+    seed: int,
+) -> str:
+    """Return a page: the answer, its sections, the code that finds the same again, and with what it was made.
+
+    Parameters
+    ----------
+    heading : (str, str)
+        What the page is called, and what stands below that.
+    answer : iterable of Part
+    sections : iterable of Section
+    code : str
+    seed : int
+    """
     again = Section("The same in Python", [Markup(f"<pre><code>{escape(code)}</code></pre>")])
     names = ("posteriori", "numpy", "scipy", "scikit-learn", "pandas")
     made_with = ", ".join(f"{name} {version(name)}" for name in names)
-    footer = f"{made_with}; Python {platform.python_version()}; seed {page.seed}"
-    return fill_page(page.title, page.lede, answer, [*page.sections, again], footer)
+    footer = f"{made_with}; Python {platform.python_version()}; seed {seed}"
+    return fill_page(*heading, answer, [*sections, again], footer)
 
 
 def fill_page(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ __all__ = [
     "Items",
     "Markup",
     "Name",
-    "Page",
     "Part",
     "Printed",
     "Section",
@@ -139,15 +138,6 @@ class Finding(NamedTuple):
     heading: str
     content: Callable[[], Sequence[Part]]
     place: Literal["page", "terminal", "both", "details"] = "page"
-
-
-class Page(NamedTuple):
-    """A report: what stands above, the sections in their order, and the seed."""
-
-    title: str
-    lede: str
-    sections: Iterable[Section]
-    seed: int
 
 
 #: Of the section on what was guessed of a table, and on what its columns hold.
