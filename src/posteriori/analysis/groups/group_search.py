@@ -17,7 +17,12 @@ from posteriori.inference.weighing.number_weights import (
     try_numbers,
     weigh_numbers,
 )
-from posteriori.mixture.groups.drawn_groups import DrawnGroups, can_be_drawn, draw_groups
+from posteriori.mixture.groups.drawn_groups import (
+    DrawnGroups,
+    can_be_drawn,
+    draw_groups,
+    fewest_rows,
+)
 from posteriori.mixture.groups.joined_components import group_components
 from posteriori.mixture.latent_classes import LatentClasses
 from posteriori.mixture.normal.bayesian_gaussian_mixture import BayesianGaussianMixture
@@ -189,7 +194,7 @@ def _told(drawn: DrawnGroups, x: Array, most: int, asked: bool) -> Grouping:
 
 
 def _name_components(shares: Array, labels: Any, groups: IntArray) -> tuple[IntArray, int]:
-    """Return the group of each component, and how many groups hold rows.
+    """Return the group of each component, and how many groups hold as many rows as a group has.
 
     Components are those of the partition (N,) that the ascent began with, in another order; each has the group
     of the one that shares most rows with it.
@@ -201,7 +206,8 @@ def _name_components(shares: Array, labels: Any, groups: IntArray) -> tuple[IntA
     named = np.empty(components, dtype=np.int64)
     named[fitted] = of[begun]
     each = np.stack([shares[:, named == g].sum(axis=1) for g in range(named.max() + 1)])
-    return named, len(np.unique(each.argmax(axis=0)))
+    held = np.bincount(each.argmax(axis=0)) >= fewest_rows(len(shares))
+    return named, int(held.sum())
 
 
 def _climb_from(
