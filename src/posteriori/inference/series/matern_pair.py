@@ -69,7 +69,7 @@ class _Back(NamedTuple):
     ----------
     pull, precision : (2, C), (2, 2)
         r and N of later values.
-    noise : (T or 0,)
+    noise : (T,)
         Slopes in h.
     drift, diffusion : (2, 2)
         Slopes of longer steps.
