@@ -4,6 +4,9 @@ A process turns standard normals into a series. A hundred futures share their pa
 all compared with the forecast: the share of them inside an interval says how much the interval holds *after this
 past*, with less noise than one future would leave. Standard errors are over pasts.
 
+Beside that stands how far medians are off, in units of repeating the last value: those of the average, which makes the
+forecast; of the first of the ranking; and of the walk where that is within a standard error of the first.
+
 Usage: ``bench_forecast_intervals.py [SERIES [WORD …]]``: so many pasts of each process (60 by default), only
 processes whose names contain a word. It fails when an 80 % interval of a process holds less than 75 %, or
 those of all hold less than 78 or more than 84 %.
@@ -144,11 +147,15 @@ def make_series(name: str, seed: int) -> Series:
 
 
 class Held(NamedTuple):
-    """What one forecast held: shares of futures by mass (M,), mean log density, mean width of 80 % intervals."""
+    """What one forecast held: shares of futures by mass (M,), mean log density, mean width of 80 % intervals.
+
+    And how far medians of the average, the first and the walk where it is tied were off, (3,).
+    """
 
     shares: np.ndarray
     log_density: float
     width: float
+    off: np.ndarray
 
 
 def judge(series: Series) -> Held:
@@ -162,9 +169,19 @@ def judge(series: Series) -> Held:
     low, high = ends[MASSES.index(0.8)]
     some = series.futures[:SCORED]
     logs = recorded_log_density(found.dist, some, found.prepared.problem.step)
-    return Held(
-        np.array(inside), float(np.maximum(logs, LOWEST).mean()), float((high - low).mean())
-    )
+    density = float(np.maximum(logs, LOWEST).mean())
+    return Held(np.array(inside), density, float((high - low).mean()), errors(found, series))
+
+
+def errors(found: object, series: Series) -> np.ndarray:
+    """Return how far three choices are off, in units of repeating the last value."""
+    row = found.ranking["walk"]
+    tied = -row.elpd_difference <= row.elpd_difference_se
+    off = [
+        np.abs(series.futures - found.outcomes[name].model[-1].forecast(HORIZON).median).mean()
+        for name in (found.kept, found.best, "walk" if tied else found.best)
+    ]
+    return np.array(off) / np.abs(series.futures - series.table["value"].iloc[-1]).mean()
 
 
 def show_process(name: str, count: int) -> np.ndarray:
@@ -176,8 +193,12 @@ def show_process(name: str, count: int) -> np.ndarray:
     held = "  ".join(f"{100 * m:5.1f} ± {100 * e:3.1f}" for m, e in zip(mean, error, strict=True))
     density, width = (np.mean([one[k] for one in found]) for k in (1, 2))
     seconds = (time.process_time() - start) / count
+    off = "  ".join(f"{x:5.2f}" for x in np.mean([one.off for one in found], axis=0))
     flag = "" if mean[MASSES.index(0.8)] >= LEAST else "   MISSED"
-    print(f"  {name:24}{held}  {density:9.3f}  {width:8.3g}  {seconds:5.2f} s{flag}", flush=True)
+    print(
+        f"  {name:24}{held}  {density:9.3f}  {width:8.3g}  {off}  {seconds:5.2f} s{flag}",
+        flush=True,
+    )
     return mean
 
 
@@ -187,7 +208,7 @@ def main(arguments: list[str]) -> int:
     names = [n for n in PROCESSES if not arguments[1:] or any(w in n for w in arguments[1:])]
     heads = "  ".join(f"{f'in {100 * m:g} %':>11}" for m in MASSES)
     print(f"{count} pasts of each process, {FUTURES} futures of each past")
-    print(f"  {'':24}{heads}  {'density':>9}  {'width':>8}")
+    print(f"  {'':24}{heads}  {'density':>9}  {'width':>8}  off: average, first, tied walk")
     shares = np.array([show_process(name, count) for name in names])
     whole = shares.mean(axis=0)
     print(f"  {'all':24}" + "  ".join(f"{100 * m:5.1f}      " for m in whole))
