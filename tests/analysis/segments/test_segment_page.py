@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import segment
+from posteriori.analysis.segments import segment_page
 from tests.analysis.groups.test_cluster_page import Balanced
 from tests.analysis.segments.segment_tables import page_of, regimes
 
@@ -66,3 +67,26 @@ def test_the_code_finds_the_same_states():
     again = names["found"]
     table = names["table"]
     pd.testing.assert_frame_equal(again.model.predict(table), found.model.predict(table))
+
+
+def test_runs_that_are_too_short_for_a_page_are_drawn_at_its_end():
+    rng = np.random.default_rng(0)
+    state = np.cumsum(rng.random(3000) < 0.2) % 2
+    found = segment({"x": 6.0 * state + rng.normal(size=3000)}, states=2)
+    page = found.html()
+    assert "The last 240 rows: above many runs are too short to be seen." in page
+    assert "too short to be seen" not in page_of("regimes")
+
+
+def test_no_more_stretches_are_drawn_than_can_be_told_apart():
+    """Of many short runs neighbours are one stretch, in the state that most of its steps are in."""
+    states = np.arange(6000) // 3 % 2
+    shares = np.eye(2)[states]
+    places = np.arange(6000.0)
+    marks = segment_page._shades(shares, places, 0.0, 1.0)
+    assert sum(len(bars.left) for bars in marks) <= 240
+    few = segment_page._shades(np.eye(2)[np.repeat([0, 1, 0], 10)], np.arange(30.0), 0.0, 1.0)
+    assert few[0].left.tolist() == [0.0, 19.5]
+    assert few[0].right.tolist() == [9.5, 29.0]
+    assert (few[1].left.tolist(), few[1].right.tolist()) == ([9.5], [19.5])
+    assert [bars.label for bars in few] == ["state 1", "state 2"]

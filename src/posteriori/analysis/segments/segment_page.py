@@ -125,9 +125,16 @@ def _drawn(found: Segmentation) -> list[tuple[int, int | None]]:
 
 def _series(found: Segmentation) -> list[Part]:
     arrangement = found.rows.arrangement
+    (longest, first), *others = _drawn(found)
+    count = int(arrangement.lengths[longest])
     parts: list[Part] = []
+    if any(one.mean_run < count / _STRETCHES for one in found.regimes):
+        said = (
+            f"The last {_STRETCHES} {arrangement.steps}: above many runs are too short to be seen."
+        )
+        parts.append(Figure(_draw(found, longest, first, _STRETCHES), said, long=True))
     told = ""
-    for series, column in _drawn(found)[1:]:
+    for series, column in others:
         name = arrangement.series[series].name
         parts += [Words(name, "bold")] if name != told else []
         told = name
@@ -136,12 +143,12 @@ def _series(found: Segmentation) -> list[Part]:
     return [*parts, *([Words(f"And {counted(more, 'shorter one')}.")] if more > 0 else [])]
 
 
-def _draw(found: Segmentation, series: int, column: int | None) -> str:
-    """Draw a column of a series over its states; the states alone where there is no column of numbers."""
-    rows, lengths = found.rows, found.rows.arrangement.lengths
-    start = int(lengths[:series].sum())
-    part = slice(start, start + int(lengths[series]))
+def _draw(found: Segmentation, series: int, column: int | None, last: int = 0) -> str:
+    """Draw a column of a series, or its last steps, over its states; these alone where no column holds numbers."""
+    rows, ends = found.rows, np.cumsum(found.rows.arrangement.lengths)
     places, axis = step_places(rows, series)
+    places = places[-last:]
+    part = slice(ends[series] - len(places), ends[series])
     label, values = "", np.full(len(places), np.nan)
     if column is not None:
         label, values = rows.used[column].name, rows.x[part, column]
