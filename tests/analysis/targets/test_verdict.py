@@ -194,11 +194,6 @@ NAMES = {name: name for name in "abcd"}
             AVERAGE,
             "The average of the models is the one to use: it does clearly better than the 2 others.",
         ),
-        (  # the best by density errs more than no column at all
-            rows(("b", 50.0, 5.0)),
-            "b",
-            "“b” is the one to use: “a” does about as well, so that the choice hardly matters.",
-        ),
         (
             [*rows(("b", 50.0, 5.0)), Row("c", failure="no luck")],
             "a",
@@ -208,6 +203,19 @@ NAMES = {name: name for name in "abcd"}
 )
 def test_choices(ranking: list[Row], kept: str, words: str) -> None:
     assert choice_in_words(ranking, kept, NAMES, 100) == words
+
+
+def test_a_better_score_with_larger_errors_is_no_choice() -> None:
+    found = analysis_of("numbers", models=["constant", "linear", "splines"])
+    best = found.ranking.best
+    errors = {name: 2.0 * value for name, value in found.metrics["constant"].items()}
+    spoiled = replace(found, metrics={**found.metrics, best: {**found.metrics[best], **errors}})
+    kept = spoiled.words(spoiled.kept)
+    assert spoiled.kept != best
+    assert (
+        f"“{kept}” is the one to use: what stands above it in the ranking is off by more than always saying the same "
+        "number."
+    ).replace("“average of the models”", "The average of the models") in spoiled.verdict
 
 
 @pytest.mark.parametrize(

@@ -240,10 +240,14 @@ def columns_help(rows: Sequence[Row], baseline: str) -> bool:
 def choice_of(found: RankedResult) -> str:
     """Say which model to use, and whether the choice matters."""
     names = {name: o.candidate.words for name, o in found.outcomes.items()}
-    return choice_in_words(found.ranking.rows, found.kept, names, len(found.problem.X))
+    rows, kept = found.ranking.rows, found.kept
+    worse = rows[0].name != kept and found.error_ratio(rows[0].name) > 1.0
+    return choice_in_words(rows, kept, names, len(found.problem.X), worse=worse)
 
 
-def choice_in_words(rows: Sequence[Row], kept: str, names: Mapping[str, str], n_rows: int) -> str:
+def choice_in_words(
+    rows: Sequence[Row], kept: str, names: Mapping[str, str], n_rows: int, *, worse: bool = False
+) -> str:
     """Say which model to use, and whether the choice matters.
 
     Parameters
@@ -256,12 +260,19 @@ def choice_in_words(rows: Sequence[Row], kept: str, names: Mapping[str, str], n_
         What models are called.
     n_rows : int
         Rows of the data.
+    worse : bool
+        Whether the first of the ranking is not kept since it errs more than without columns.
     """
     which = "The average of the models" if kept == AVERAGE else f"“{names[kept]}”"
     others = [row for row in rows if not row.failure and row.name not in (kept, AVERAGE)]
     if not others:
         return f"{which} is the only model that was fitted: there is nothing to compare it with."
-    return f"{which} is the one to use: {standing(others, names, n_rows)}."
+    how = (
+        "what stands above it in the ranking is off by more than always saying the same number"
+        if worse
+        else standing(others, names, n_rows)
+    )
+    return f"{which} is the one to use: {how}."
 
 
 def standing(others: Sequence[Row], names: Mapping[str, str], n_rows: int) -> str:
