@@ -68,7 +68,7 @@ class Forecast(RankedResult):
     ranking : Comparison
         By log density of what came after the origins, or by evidence where there are none.
     metrics : dict of Metrics
-        CRPS, errors and coverage at the origins, by candidate.
+        CRPS, errors, coverage at the origins, and by how much it asks to widen intervals, by candidate.
     notes : tuple of str
         What was guessed and done.
     interrupted : bool
