@@ -114,7 +114,7 @@ def draw_forecast(found: Forecast, caption: str = "") -> Figure:
     shown = slice(-max(_SHOWN * len(later.times), _LEAST_SHOWN), None)
     past, ahead = (times[shown], rows.y[shown]), (found.frame, later.times, found.options.mass)
     fan = draw_fan(found.dated.value.name, *past, *ahead, found.prepared.actual)
-    return Figure(fan, caption, long=True)
+    return Figure(fan, caption)
 
 
 def _ranking(found: Forecast) -> list[Part]:
@@ -183,7 +183,7 @@ def _parts(found: Forecast) -> list[Part]:
         f"The parts of “{found.words(found.components_of)}”{logs}, given all values, with bands that hold them "
         "with probability 0.95. They add up to what the model takes for the series without its noise."
     )
-    return [said, *(Figure(svg, long=True) for svg in drawn)]
+    return [said, *(Figure(svg) for svg in drawn)]
 
 
 def _origins(found: Forecast) -> list[Part]:
@@ -236,7 +236,7 @@ def _residuals(found: Forecast) -> list[Part]:
     )
     told: list[Part] = [Beside([left], _surprises(found, residuals, times))]
     if not residuals[["outlier", "shift"]].isna().all(axis=None):
-        told.append(Figure(draw_surprises(times, residuals, _FAR), long=True))
+        told.append(Figure(draw_surprises(times, residuals, _FAR)))
     return told
 
 

@@ -109,7 +109,6 @@ def draw_first(found: Segmentation) -> Figure:
     return Figure(
         _draw(found, series, column),
         "Behind the series stands the most probable state in its shade; the strip below shows how probable each is.",
-        long=True,
     )
 
 
@@ -132,13 +131,13 @@ def _series(found: Segmentation) -> list[Part]:
         said = (
             f"The last {_STRETCHES} {arrangement.steps}: above many runs are too short to be seen."
         )
-        parts.append(Figure(_draw(found, longest, first, _STRETCHES), said, long=True))
+        parts.append(Figure(_draw(found, longest, first, _STRETCHES), said))
     told = ""
     for series, column in others:
         name = arrangement.series[series].name
         parts += [Words(name, "bold")] if name != told else []
         told = name
-        parts.append(Figure(_draw(found, series, column), long=True))
+        parts.append(Figure(_draw(found, series, column)))
     more = len(arrangement.series) - _SERIES
     return [*parts, *([Words(f"And {counted(more, 'shorter one')}.")] if more > 0 else [])]
 

@@ -112,10 +112,9 @@ def _part(part: Part) -> str:
         case Grid(header, rows, strong, remarks):
             below = as_html([Items(remarks(()))]) if remarks else ""
             return _table(header, rows, "ranking" if strong else "plain") + below
-        case Figure(svg, caption, long):
+        case Figure(svg, caption):
             words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-            kind = ' class="long"' if long else ""
-            return f'<figure{kind}><div class="wide">{svg}</div>{words}</figure>'
+            return f'<figure><div class="wide">{svg}</div>{words}</figure>'
         case Figures(figures):
             return f'<div class="figures">{as_html(figures)}</div>'
         case Beside(left, right):

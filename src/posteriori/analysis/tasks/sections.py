@@ -71,11 +71,10 @@ class Items(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A drawing with its caption; a long one takes the whole width of the page."""
+    """A drawing with its caption, as wide as the room that there is."""
 
     svg: str
     caption: str = ""
-    long: bool = False
 
 
 class Figures(NamedTuple):
