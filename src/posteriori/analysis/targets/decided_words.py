@@ -120,10 +120,11 @@ def reasons_on_class(found: Analysis) -> list[str]:
     ]
     if decided.rule is None:
         return said
+    choice = "" if decided.told else "; that the threshold was chosen, too, is not in them"
     said.append(
         f"With a probability of 90%, {_between(decided.recall_belief)} of new rows of {label} are found, and "
         f"{_between(decided.precision_belief)} of alarms are true (Beta beliefs from "
-        f"{counted(decided.rows, 'row')} and {counted(decided.found + decided.alarms, 'alarm')})."
+        f"{counted(decided.rows, 'row')} and {counted(decided.found + decided.alarms, 'alarm')}{choice})."
     )
     said.append(_on_costs(decided, classes) if decided.told else _on_choice(decided))
     return said + _on_other_models(found)
