@@ -28,10 +28,16 @@ def test_pages_have_all_sections(kind):
     Balanced().feed(page)
 
 
-def test_dates_are_days():
+def test_dates_are_months_and_years_are_no_quantities():
     page = page_of("regimes")
-    assert re.search(r">2024-\d\d-\d\d<", page)
+    assert re.search(r">2024-\d\d<", page)
     assert "2,024" not in page
+    table = pd.DataFrame({"year": np.arange(1871, 1911), "flow": np.repeat([1.0, 9.0], 20)})
+    table["flow"] += np.random.default_rng(0).normal(size=40)
+    page = segment(table, time="year", states=2).html()
+    assert ">1890<" in page
+    assert "from year 1891 on." in page
+    assert "1,890" not in page
 
 
 def test_one_state_has_a_short_page():

@@ -23,6 +23,8 @@ __all__ = [
     "draw_forecast_levels",
     "draw_part",
     "draw_surprises",
+    "time_axis",
+    "time_places",
 ]
 
 #: Width and height of figures over time.
@@ -59,8 +61,8 @@ def draw_fan(
     actual : (H,), optional
         What came at these steps, where that is known.
     """
-    step, ahead = max(1, len(values) // _MOST_POINTS), _places(later)
-    marks: list[Mark] = [Curve(_places(times)[::step], values[::step], "ink", 1.1)]
+    step, ahead = max(1, len(values) // _MOST_POINTS), time_places(later)
+    marks: list[Mark] = [Curve(time_places(times)[::step], values[::step], "ink", 1.1)]
     for shade, m in zip(_SHADES, sorted(mass, reverse=True), strict=False):
         low, high = (frame[f"{end}_{100 * m:g}"].to_numpy() for end in ("lower", "upper"))
         marks.append(Band(ahead, low, high, opacity=shade, label=f"{100 * m:g} %"))
@@ -68,17 +70,17 @@ def draw_fan(
     if actual is not None and len(actual):
         marks.append(Curve(ahead, actual, "second", 1.5, label="what came"))
     up = Axis(short_text(label, 26), grid=True)
-    return Chart(f"{label} and its forecast", marks, _time_axis(times), up, _LONG).svg()
+    return Chart(f"{label} and its forecast", marks, time_axis(times), up, _LONG).svg()
 
 
 def draw_part(label: str, times: Any, part: pd.DataFrame) -> str:
     """Draw a smoothed part with its band; the columns of ``part`` are mean, lower and upper end."""
     step = max(1, len(part) // _MOST_POINTS)
     mean, low, high = (part.iloc[::step, k].to_numpy() for k in range(3))
-    places = _places(times)[::step]
+    places = time_places(times)[::step]
     marks: list[Mark] = [Band(places, low, high, opacity=0.25), Curve(places, mean, width=1.5)]
     up = Axis(short_text(label, 20), grid=True)
-    return Chart(label, marks, _time_axis(times), up, (_LONG[0], 137.0)).svg()
+    return Chart(label, marks, time_axis(times), up, (_LONG[0], 137.0)).svg()
 
 
 def draw_errors(errors: Mapping[str, Array], steps: Array, unit: str) -> str:
@@ -125,21 +127,21 @@ def draw_surprises(times: Any, residuals: pd.DataFrame, limit: float) -> str:
     for column, color, hollow in (("outlier", "first", False), ("shift", "second", True)):
         line = residuals[column].to_numpy()
         if not np.isnan(line).all():
-            marks.append(Dots(_places(times), line, color, 1.6, 0.8, hollow, f"{column}s"))
+            marks.append(Dots(time_places(times), line, color, 1.6, 0.8, hollow, f"{column}s"))
     marks += [level_line(side, "muted", 1.0, "4 3") for side in (-limit, limit)]
     up = Axis("standard deviations", grid=True)
     size = (_LONG[0], 166.0)
-    return Chart("Outliers and shifts of the level", marks, _time_axis(times), up, size).svg()
+    return Chart("Outliers and shifts of the level", marks, time_axis(times), up, size).svg()
 
 
-def _places(times: Any) -> Array:
+def time_places(times: Any) -> Array:
     """Return times as numbers: dates as days."""
     if isinstance(times, pd.DatetimeIndex):
         return days_of(times.tz_localize(None).to_numpy())
     return np.asarray(times, dtype=np.float64)
 
 
-def _time_axis(times: Any) -> Axis:
+def time_axis(times: Any) -> Axis:
     """Write dates in short, and other times as plain numbers."""
     dated = isinstance(times, pd.DatetimeIndex)
     return Axis(most=_MOST_DATES, ticks=date_ticks if dated else _plain_ticks)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from posteriori.analysis.groups.cluster_figures import draw_numbers
+from posteriori.analysis.report.time_figures import time_axis, time_places
 from posteriori.analysis.segments.regimes import (
     chain_rows,
     regime_rows,
@@ -31,7 +33,7 @@ from posteriori.analysis.tasks.sections import (
 from posteriori.drawing.charts.arrows import Arrows
 from posteriori.drawing.charts.chart import BROAD, Axis, Chart
 from posteriori.drawing.charts.marks import Band, Bars, Curve, Dots, Mark, Texts
-from posteriori.drawing.charts.ticks import LETTERS, number_ticks, round_ticks, whole_ticks
+from posteriori.drawing.charts.ticks import LETTERS, whole_ticks
 from posteriori.drawing.measures import short_text, text_width
 from posteriori.inference.state_chains.state_runs import Run, find_runs
 from posteriori.numerics.types import Array
@@ -52,9 +54,6 @@ __all__ = ["draw_first", "segment_findings", "segment_heading"]
 
 #: Series and columns that are drawn, and surprising stretches that are listed.
 _SERIES, _COLUMNS, _SURPRISES = 6, 4, 12
-#: Years within which the time of the day is told, a week.
-_FEW_DAYS = 7.0 / 365.0
-
 #: Steps of one figure; a longer series is thinned.
 _MOST_POINTS = 1500
 
@@ -151,8 +150,8 @@ def _draw(found: Segmentation, series: int, column: int | None, last: int = 0) -
     label, values = "", np.full(len(places), np.nan)
     if column is not None:
         label, values = rows.used[column].name, rows.x[part, column]
-    dates = rows.time is not None and rows.time.kind == "date"
-    return draw_series(label, values, found.step_shares[part], places, axis, dates=dates)
+    times = pd.DatetimeIndex(dates_of(places, whole_days=False)) if rows.dated else places
+    return draw_series(label, values, found.step_shares[part], times, axis)
 
 
 def _numbers(found: Segmentation) -> list[Part]:
@@ -201,9 +200,7 @@ def _surprises(found: Segmentation) -> list[Part]:
 # -- figures ---------------------------------------------------------------------------------
 
 
-def draw_series(
-    column: str, values: Array, shares: Array, places: Array, axis: str, *, dates: bool
-) -> str:
+def draw_series(column: str, values: Array, shares: Array, times: Any, axis: str) -> str:
     """Draw one column of one series over its most probable states, and how probable each state is below it.
 
     Parameters
@@ -211,13 +208,12 @@ def draw_series(
     column : str
     values : (T,)
     shares : (T, K)
-    places : (T,)
-        Times of the steps.
+    times : (T,)
+        Dates, or numbers.
     axis : str
         What the times are called.
-    dates : bool
-        Whether times are decimal years.
     """
+    places = time_places(times)
     step = max(1, len(values) // _MOST_POINTS)
     x, y = places[::step], values[::step]
     known = ~np.isnan(y)
@@ -235,13 +231,7 @@ def draw_series(
             Curve(x, y, "ink", 1.0),
             Dots(x[alone], y[alone], "ink", 0.8),  # between two gaps
         ],
-        Axis(
-            short_text(axis, 44),
-            float(at[0]),
-            float(at[-1]),
-            most=4 if dates else 7,
-            ticks=_moments if dates else number_ticks,
-        ),
+        time_axis(times)._replace(label=short_text(axis, 44), low=float(at[0]), high=float(at[-1])),
         Axis(short_text(column, 26), floor - strip, top),
         (BROAD, 210.0),
     ).svg()
@@ -277,13 +267,6 @@ def _shades(shares: Array, places: Array, floor: float, top: float) -> list[Mark
 def _ribbons(x: Array, edges: Array) -> list[Mark]:
     colors = group_colors(edges.shape[1] - 1)
     return [Band(x, edges[:, k], edges[:, k + 1], color, 0.7) for k, color in enumerate(colors)]
-
-
-def _moments(low: float, high: float, most: int) -> tuple[Array, list[str]]:
-    """Return round decimal years, written as days, with the time of the day where days are few."""
-    years, hours = round_ticks(low, high, most), high - low < _FEW_DAYS
-    moments = [str(moment) for moment in dates_of(years, whole_days=not hours)]
-    return years, [text[:16].replace("T", " ") if hours else text[:10] for text in moments]
 
 
 def draw_moves(transition: Array, shares: Array) -> str:

@@ -75,6 +75,11 @@ class SegmentRows(NamedTuple):
     notes: tuple[str, ...]
     min_length: int = 1
 
+    @property
+    def dated(self) -> bool:
+        """Whether rows are ordered by dates."""
+        return self.time is not None and self.time.kind == "date"
+
 
 def read_series(
     frame: pd.DataFrame,
@@ -176,8 +181,7 @@ def step_places(rows: SegmentRows, series: int) -> tuple[Array, str]:
 
 def place_words(rows: SegmentRows, place: float) -> str:
     """Write where a step is: a day, or a number that needs no commas."""
-    dated = rows.time is not None and rows.time.kind == "date"
-    return date_words(place) if dated else f"{place:.6g}"
+    return date_words(place) if rows.dated else f"{place:.6g}"
 
 
 def with_min_length(rows: SegmentRows, least: Any) -> SegmentRows:

@@ -142,8 +142,7 @@ class Segmentation(CountedFinding):
             return None
         places, name = step_places(self.rows, 0)
         when = place_words(self.rows, places[last.start])
-        dated = self.rows.time is not None and self.rows.time.kind == "date"
-        return last.state + 1, when if dated else f"{name} {when}"
+        return last.state + 1, when if self.rows.dated else f"{name} {when}"
 
     def _fewer(self, said: StateWords) -> tuple[int, float] | None:
         """Return the largest smaller number of states that leaves few rows in doubt, where many are."""
