@@ -81,7 +81,7 @@ CASES = {
     ),
     "as many as were tried": (
         words(BIG, SMALL, chances={1: 0.01, 2: 0.99}),
-        f"{TWO} {SURE} No larger number was tried, and there may be more groups: raise the limit. "
+        f"{TWO} No larger number was tried, and there may be more groups: raise the limit. "
         "No row lies in between.",
     ),
     "asked for": (
@@ -95,7 +95,7 @@ CASES = {
     ),
     "interrupted": (
         words(BIG, SMALL, chances={1: 0.01, 2: 0.99}, interrupted=True),
-        f"{TWO} {SURE} The search was stopped: larger numbers were not tried. No row lies in between.",
+        f"{TWO} The search was stopped: larger numbers were not tried. No row lies in between.",
     ),
     "categories, truth values and dates": (
         words(group(1, 64, PLAN, PAID), group(2, 36, SINCE)),

@@ -96,7 +96,7 @@ CASES = {
     ),
     "as many as were tried": (
         words(LOW, HIGH, chances={1: 0.02, 2: 0.98}, steps="days"),
-        f"{TWO} {SURE} No larger number was tried, and there may be more states: raise the limit. "
+        f"{TWO} No larger number was tried, and there may be more states: raise the limit. "
         "Every row is clear.",
     ),
     "asked for": (
@@ -106,7 +106,12 @@ CASES = {
     ),
     "interrupted": (
         words(LOW, HIGH, chances={1: 0.01, 2: 0.99}, interrupted=True, steps="days"),
-        f"{TWO} {SURE} The search was stopped: larger numbers were not tried. Every row is clear.",
+        f"{TWO} The search was stopped: larger numbers were not tried. Every row is clear.",
+    ),
+    "one, interrupted": (
+        words(state(1, number("x", 15.0)), chances={1: 1.0}, interrupted=True),
+        "As far as was tried, these 120 rows are in one state throughout. The search was stopped: larger numbers "
+        "were not tried.",
     ),
     "states that end soon": (
         words(LOW._replace(in_doubt=90, mean_run=5.3), HIGH._replace(in_doubt=60), steps="days"),

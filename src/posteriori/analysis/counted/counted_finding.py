@@ -80,20 +80,23 @@ class NumberWords(NamedTuple):
         """Say that there is but one, how surely, and what nothing speaks for."""
         if self.asked:
             return f"As asked, {rows} {are}."
+        if self.interrupted:
+            return f"As far as was tried, {rows} {are}."
         if self.chances[1] < _SURE:
             return f"Most likely {rows} {are}."
         return f"{rows[0].upper()}{rows[1:]} {are}: nothing speaks for {more}."
 
     def sure(self) -> str:
         """Say how sure the number is, and where it may be larger."""
-        said = [] if self.asked else [self._open() if self._others() else self._sure()]
         if self.interrupted:
-            said.append("The search was stopped: larger numbers were not tried.")
-        elif not self.asked and self.best == max(self.chances):
-            said.append(
+            return "The search was stopped: larger numbers were not tried."
+        if self.asked:
+            return ""
+        if self.best == max(self.chances):
+            return (
                 f"No larger number was tried, and there may be more {self.noun}s: raise the limit."
             )
-        return " ".join(text for text in said if text)
+        return self._open() if self._others() else self._sure()
 
     def _others(self) -> list[str]:
         """Return further numbers that are possible."""
