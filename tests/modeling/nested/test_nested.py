@@ -385,7 +385,7 @@ def test_unknown_algorithms_are_refused():
 
 
 def test_too_many_points_are_told_and_not_taken(monkeypatch):
-    monkeypatch.setattr("posteriori.modeling.nested.choice._PATIENCE", 0.1)
+    monkeypatch.setattr("posteriori.modeling.nested.choice.PATIENCE", 0.1)
     m = Model()
     m.a = Gamma(2, 1)
     m.b = Gamma(2, 1)

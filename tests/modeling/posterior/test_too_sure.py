@@ -1,5 +1,6 @@
 """What is said of a belief without drawing from it: where the calibration page found it too sure."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,13 @@ def test_unknown_degrees_of_freedom_are_named_with_the_remedy(rows: int) -> None
     assert post.remedy == "leave out method: integral over mu, dof, scale"
     assert repr(post).endswith(post.remedy)
     assert (integrated.cautions, integrated.remedy) == ([], "")
+
+
+def test_a_remedy_that_takes_long_says_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("posteriori.modeling.nested.nested_block.PATIENCE", 0.1)
+    y = 3 + 2 * np.random.default_rng(0).standard_t(4, 100)
+    remedy = student().infer(y=y, method="vmp").remedy
+    assert re.fullmatch(r"leave out method: integral over mu, dof, scale, about \d+ s", remedy)
 
 
 def test_shares_of_length_are_those_of_the_integral() -> None:

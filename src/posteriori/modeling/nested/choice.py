@@ -17,10 +17,10 @@ from posteriori.modeling.nested.states import States, as_states, possible_states
 from posteriori.modeling.nested.unbounded import Free, as_free
 from posteriori.numerics.types import Array
 
-__all__ = ["Outside", "choose_outside", "fits_nested"]
+__all__ = ["PATIENCE", "Outside", "choose_outside", "fits_nested", "in_words"]
 
 #: Seconds that a plan may ask for by itself; more is done only if it is asked for.
-_PATIENCE = 20.0
+PATIENCE = 20.0
 
 #: Numbers that are integrated over at most, by themselves and where that is asked for: a lattice has
 #: about twice as many points for each.
@@ -77,7 +77,7 @@ def fits_nested(group: Group, inside: Inside) -> Fit:
         if options is not None and options.method == "quadrature":
             raise TypeError(f'method="quadrature" does not fit {", ".join(group.names)}: {outside}')
         return Fit(False)
-    if outside.seconds > _PATIENCE and (options is None or options.method != "quadrature"):
+    if outside.seconds > PATIENCE and (options is None or options.method != "quadrature"):
         return Fit(False, instead=_too_long(outside))
     return Fit(True, outside)
 
@@ -85,11 +85,12 @@ def fits_nested(group: Group, inside: Inside) -> Fit:
 def _too_long(outside: Outside) -> str:
     return (
         f"an integral over {', '.join(outside.names)} with {outside.points:.3g} points, which would "
-        f'take about {_duration(outside.seconds)}; method="quadrature" asks for it'
+        f'take about {in_words(outside.seconds)}; method="quadrature" asks for it'
     )
 
 
-def _duration(seconds: float) -> str:
+def in_words(seconds: float) -> str:
+    """Return a time that is not known well."""
     if seconds < 100.0:
         return f"{seconds:.0f} s"
     return f"{seconds / 60.0:.0f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.0f} h"

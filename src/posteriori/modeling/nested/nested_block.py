@@ -20,7 +20,7 @@ from posteriori.inference.quadrature.modes import climb
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, GivesUpError, Group
 from posteriori.modeling.contract.inside import Inside, leave
-from posteriori.modeling.nested.choice import Outside
+from posteriori.modeling.nested.choice import PATIENCE, Outside, in_words
 from posteriori.modeling.nested.nested_result import Branch, NestedResult
 from posteriori.modeling.nested.orders import check_apart, other_names
 from posteriori.modeling.nested.rest import Rest
@@ -63,6 +63,12 @@ class NestedBlock(Block):
         if self.outside.free:
             parts.append(f"integral over {', '.join(f.name for f in self.outside.free)}")
         return " and ".join(parts)
+
+    @property
+    def trusted_for(self) -> str:
+        """The method, and how long it takes where that is long."""
+        seconds = self.outside.seconds
+        return self.method + (f", about {in_words(seconds)}" if seconds > PATIENCE else "")
 
     @property
     def why(self) -> str:

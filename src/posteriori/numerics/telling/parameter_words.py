@@ -19,6 +19,10 @@ __all__ = ["OtherWords", "naming_parameters", "words_refused"]
 OtherWords: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
+#: How alike a word and a parameter must be for it to be a slip of the pen.
+_NEAR = 0.7
+
+
 def naming_parameters(make: Callable[..., Any], words: OtherWords) -> Callable[..., Any]:
     """Let a constructor say which of its parameters is meant by a word that it does not know."""
     signature = inspect.signature(make)
@@ -81,7 +85,7 @@ def words_refused(
 
 def _meant(word: str, parameters: Sequence[str], words: OtherWords) -> str:
     """Return the argument to give instead, or what to do; empty where none is known."""
-    for option in words.get(word) or get_close_matches(word, parameters, 1):
+    for option in words.get(word) or get_close_matches(word, parameters, 1, _NEAR):
         name, _, value = option.partition("=")
         if " " in name:
             return option
