@@ -7,6 +7,7 @@ from scipy import stats
 from sklearn.exceptions import NotFittedError
 
 from posteriori.classification import BayesianLogisticRegression, ProbitRegression
+from posteriori.gaussian_process import GaussianProcessRegressor
 from posteriori.mixture import BayesianGaussianMixture
 from posteriori.regression import (
     BayesianLinearRegressor,
@@ -132,3 +133,19 @@ def test_refusals():
         PoissonRegressor().summary()
     with pytest.raises(ValueError, match="mass must be a number between 0 and 1, got 90"):
         BayesianLinearRegressor().fit(X, NUMBERS).summary(90)
+
+
+def test_notebooks_show_what_was_learned():
+    model = BayesianLinearRegressor()
+    assert "coef[age]" not in model._repr_html_()
+    page = model.fit(X, NUMBERS)._repr_html_()
+    table = model.summary()
+    for name in table.index:
+        assert f"<td>{name}</td><td>{table['mean'][name]:.4g}</td>" in page
+    assert page.count("<svg") >= len(table)
+    assert model._repr_mimebundle_()["text/html"] == page or "coef[age]" in page
+
+
+def test_notebooks_show_estimators_whose_parameters_are_not_drawn():
+    process = GaussianProcessRegressor().fit(X[:20], NUMBERS[:20])
+    assert "GaussianProcessRegressor" in process._repr_html_()

@@ -15,6 +15,7 @@ import numpy as np
 
 from posteriori.distributions.formatting import format_distribution
 from posteriori.distributions.parameter_words import words_for
+from posteriori.distributions.sketches import sketch
 from posteriori.distributions.unknown import Conditional, check_plate
 from posteriori.numerics.random import as_generator, as_size
 from posteriori.numerics.symbol import Symbol
@@ -318,6 +319,9 @@ class Distribution:
 
 class Univariate(Distribution):
     """A distribution of one number, with cumulative probabilities and what follows from them."""
+
+    def _repr_html_(self) -> str | None:
+        return sketch(self)
 
     @property
     def std(self) -> Array:

@@ -13,10 +13,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from posteriori.distributions.composites.empirical import Empirical
 from posteriori.distributions.entries import Labels, summarize
+from posteriori.distributions.summary_views import summary_html
 from posteriori.estimators.contract import DrawsLikelihoods, offers
 from posteriori.inference.weighing.approximate_beliefs import (
     ApproximateBelief,
@@ -47,6 +50,9 @@ __all__ = [
 #: Tables of more numbers are not kept for a check of what was learned from them by a normal approximation,
 #: which is the better the more rows there are.
 KEPT_NUMBERS = 1_000_000
+
+#: Draws behind the table that notebooks show.
+_SHOWN_DRAWS = 400
 
 #: What is known of a posterior by the kind of its evidence, where its draws are not weighed.
 _WORDS = {
@@ -171,6 +177,18 @@ class ApproximatePosterior:
         check_is_fitted(self)
         beliefs = self._beliefs_of_parameters(read_draws(draws), rng)
         return summarize(beliefs, mass, labels=_labels_of(self, beliefs), signs=True)
+
+    def _html_repr(self) -> str:
+        """Return what notebooks show: the parameters, and what was learned where that is a table."""
+        diagram = estimator_html_repr(self)
+        try:
+            return diagram + summary_html(self.summary(draws=_SHOWN_DRAWS))
+        except (
+            NotFittedError,
+            TypeError,
+            AttributeError,
+        ):  # nothing was learned, or nothing is drawn
+            return diagram
 
     def _beliefs_of_parameters(self, size: int, rng: Seed) -> dict[str, Any]:
         """Return what is believed of each parameter: by default weighed draws."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from posteriori.distributions.entries import place_names, summarize
-from posteriori.drawing.html_table import html_table, interval_picture
+from posteriori.distributions.summary_views import SUMMARY_TITLES, summary_rows
+from posteriori.drawing.html_table import html_table
 from posteriori.inference.weighing.chain_agreement import (
     effective_sample_size,
     potential_scale_reduction,
@@ -63,9 +64,8 @@ def html_of(posterior: Posterior) -> str:
         if len(rows) == _SHOWN:
             notes = ["more in post.summary()", *notes]
             break
-    titles = ["", "mean", "sd", "90 %", ""]
     head = f"<p>Posterior: log evidence {float(evidence):.6g} ({evidence.kind})</p>"
-    return head + html_table(titles, rows, notes)
+    return head + html_table(SUMMARY_TITLES, rows, notes)
 
 
 def _rows(table: DataFrame) -> list[list[str]]:
@@ -73,14 +73,4 @@ def _rows(table: DataFrame) -> list[list[str]]:
     if "state" in table:
         told = zip(table.index, table["state"], table["probability"], strict=True)
         return [[name, str(state), "", f"P = {p:.3g}", ""] for name, state, p in told]
-    ends = np.append(table["lower"], table["upper"])
-    low, high = (float(end) for end in (ends.min(), ends.max())) if len(ends) else (0.0, 1.0)
-    return [_row(str(name), row, low, high) for name, row in table.iterrows()]
-
-
-def _row(name: str, row: Any, low: float, high: float) -> list[str]:
-    lower, upper = float(row["lower"]), float(row["upper"])
-    middle = 0.5 * (lower + upper) if np.isnan(row["mean"]) else float(row["mean"])
-    picture = interval_picture(lower, middle, upper, min(low, middle), max(high, middle))
-    ends = f"{lower:.4g} to {upper:.4g}"
-    return [name, f"{row['mean']:.4g}", f"{row['sd']:.3g}", ends, picture]
+    return summary_rows(table)
