@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from posteriori.classification import BayesianLogisticRegression, ProbitRegression
-from posteriori.gaussian_process import GaussianProcessRegressor
 from posteriori.mixture import BayesianGaussianMixture
 from posteriori.regression import (
     BayesianLinearRegressor,
@@ -19,6 +19,8 @@ from posteriori.regression import (
     RobustRegressor,
     ZeroInflatedRegressor,
 )
+from tests.estimators.test_contract import IDS, ROWS, rows_of
+from tests.estimators.test_reliability import OTHERS
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"age": RNG.normal(40.0, 10.0, 80), "dose": RNG.normal(size=80)})
@@ -146,6 +148,13 @@ def test_notebooks_show_what_was_learned():
     assert model._repr_mimebundle_()["text/html"] == page or "coef[age]" in page
 
 
-def test_notebooks_show_estimators_whose_parameters_are_not_drawn():
-    process = GaussianProcessRegressor().fit(X[:20], NUMBERS[:20])
-    assert "GaussianProcessRegressor" in process._repr_html_()
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_notebooks_show_every_estimator(row):
+    model = clone(row.model).fit(*rows_of(row.targets))
+    assert type(model).__name__ in model._repr_html_()
+
+
+@pytest.mark.filterwarnings("ignore::posteriori.numerics.warnings.ConvergenceWarning")
+@pytest.mark.parametrize(("model", "data"), OTHERS, ids=lambda one: type(one).__name__)
+def test_notebooks_show_those_of_sequences_and_tables(model, data):
+    assert type(model).__name__ in clone(model).fit(data)._repr_html_()
