@@ -231,6 +231,7 @@ def test_strange_names_do_not_widen_pages_or_run(strange: Analysis, tmp_path: Pa
     page = strange.html("w" * 300)
     seen = measure(page, tmp_path, 360)
     assert seen["width"] == [360, 360]
+    assert seen["overlaps"] == seen["outside"] == seen["faint"] == []
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
     dom = browse(tmp_path / "page.html", tmp_path / "profile", "--dump-dom")
     assert "<title>run</title>" not in dom
