@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import Analysis, compare
-from posteriori.analysis.tasks.rendering import fill_page
-from posteriori.analysis.tasks.sections import Grid, Section
+from posteriori.analysis.tasks.sections import Grid, Section, fill_page
 from tests.analysis.report.browser import browse, measure
 from tests.analysis.tables import analysis_of, mixed_table
 

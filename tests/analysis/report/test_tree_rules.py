@@ -10,7 +10,7 @@ import pytest
 
 from posteriori.analysis import compare
 from posteriori.analysis.report.insights import best_tree
-from posteriori.analysis.tasks.rendering import as_html
+from posteriori.analysis.tasks.sections import as_html
 
 TREE = "tree (averaged)"
 

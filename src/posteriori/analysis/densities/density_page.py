@@ -14,7 +14,7 @@ from posteriori.analysis.densities.density_figures import SHARES, draw_column, d
 from posteriori.analysis.densities.joint_problem import joint_candidates
 from posteriori.analysis.densities.odd_rows import OddEntry
 from posteriori.analysis.fitting.preparation import OTHER
-from posteriori.analysis.report.figures import PICTURE
+from posteriori.analysis.report.figures import PICTURE, at_a_glance
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import counted, entry_words, fixed_number, short_number
 from posteriori.analysis.targets.reasons import differences_of
@@ -33,7 +33,6 @@ from posteriori.analysis.tasks.sections import (
     Items,
     Part,
     Words,
-    at_a_glance,
 )
 
 if TYPE_CHECKING:

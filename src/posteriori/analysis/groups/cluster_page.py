@@ -21,7 +21,7 @@ from posteriori.analysis.groups.cluster_words import (
     number_rows,
     profile_rows,
 )
-from posteriori.analysis.report.figures import draw_effects
+from posteriori.analysis.report.figures import at_a_glance, draw_effects
 from posteriori.analysis.report.what_if import Effects
 from posteriori.analysis.table.wording import counted, entry_words
 from posteriori.analysis.tasks.sections import (
@@ -31,7 +31,6 @@ from posteriori.analysis.tasks.sections import (
     Grid,
     Part,
     Words,
-    at_a_glance,
 )
 from posteriori.inference.mixtures.partitions.partition_center import count_together
 from posteriori.mixture.groups.group_map import map_groups

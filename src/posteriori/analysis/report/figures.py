@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from posteriori.analysis.table.columns import Column
+from posteriori.analysis.table.wording import number_with_error
+from posteriori.analysis.tasks.sections import ColumnList, Figure, Finding, Items
 from posteriori.distributions.batches import has_atoms
 from posteriori.drawing.charts.chart import BROAD, Axis, Chart
 from posteriori.drawing.charts.marks import (
@@ -24,24 +28,21 @@ from posteriori.drawing.charts.ticks import whole_ticks
 from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import predictive_of
 from posteriori.numerics.types import Array
+from posteriori.selection.comparison import Row
 
 if TYPE_CHECKING:
     from posteriori.analysis.report.what_if import EffectCurve, Effects
     from posteriori.analysis.targets.conclusions import Analysis
 
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
-from posteriori.analysis.table.wording import number_with_error
-from posteriori.analysis.tasks.sections import Figure
-from posteriori.selection.comparison import Row
-
 __all__ = [
+    "AT_A_GLANCE",
     "DASHES",
     "PICTURE",
     "Scale",
+    "at_a_glance",
     "choose_scale",
+    "column_list",
     "draw_added",
     "draw_association",
     "draw_curve",
@@ -80,7 +81,11 @@ _SPARK = (108.0, 30.0)
 
 def draw_predictions(found: Analysis) -> str:
     """Draw targets against predictions of unseen rows, with the band that holds nine of ten."""
-    unseen, y, rows = found.unseen, found.problem.y, _some_rows(len(found.problem.y))
+    unseen, y, rows = (
+        found.unseen,
+        found.problem.y,
+        slice(None, None, max(1, len(found.problem.y) // _MOST_POINTS)),
+    )
     predicted, actual = unseen.prediction[rows], y[rows]
     outside = np.abs(unseen.level[rows] - 0.5) > 0.45
     ends = [min(predicted.min(), actual.min()), max(predicted.max(), actual.max())]
@@ -112,7 +117,7 @@ def _band_of_nine_in_ten(found: Analysis) -> Band:
 
 def draw_residuals(found: Analysis) -> str:
     """Draw residuals of unseen rows against predictions."""
-    rows = _some_rows(len(found.problem.y))
+    rows = slice(None, None, max(1, len(found.problem.y) // _MOST_POINTS))
     predicted = found.unseen.prediction[rows]
     return Chart(
         "Residuals of unseen rows against predictions",
@@ -249,18 +254,7 @@ def cell_chart(
     axes: tuple[Axis, Axis],
     size: tuple[float, float],
 ) -> Chart:
-    """Return a square table of shares as cells with texts on them, the first row on top.
-
-    Parameters
-    ----------
-    title : str
-    table : (K, K)
-    texts : K lists of K texts
-    names : K texts
-        Of rows and of columns.
-    axes : pair of Axis
-    size : pair of float
-    """
+    """Return a square table (K, K) of shares as cells with texts on them, the first row on top, names at both axes."""
     places = np.arange(len(names))
     columns, rows = np.meshgrid(places, places)
     said = Texts(columns.ravel(), rows.ravel(), [text for row in texts for text in row])
@@ -285,6 +279,25 @@ def draw_spark(name: str, series: pd.Series) -> str:
     return Chart(f"Distribution of {name}", [bars], *axes, _SPARK, bare=True, fixed=True).svg()
 
 
+#: Of the section on what was guessed of a table, and on what its columns hold.
+AT_A_GLANCE = "The data at a glance"
+
+
+def at_a_glance(notes: Sequence[str], columns: Sequence[Column], frame: pd.DataFrame) -> Finding:
+    """Return what was guessed of a table, and what its columns hold; the frame has those that are drawn."""
+    listed = [(column, frame.get(column.name)) for column in columns]
+    return Finding(AT_A_GLANCE, lambda: [Items(notes), column_list(listed, len(frame))])
+
+
+def column_list(columns: Sequence[tuple[Column, pd.Series | None]], rows: int) -> ColumnList:
+    """Return what columns of so many rows hold; those with values are drawn."""
+    drawn = [
+        (column, "" if series is None else draw_spark(column.name, series))
+        for column, series in columns
+    ]
+    return ColumnList(drawn, rows)
+
+
 def upright(at: float) -> Segments:
     """Return a thin line from bottom to top."""
     return Segments((at, at), (-np.inf, np.inf), "muted", 1.0)
@@ -297,11 +310,6 @@ def level_line(at: float, color: str, width: float, dashes: str = "") -> Segment
 
 def _cloud(x: Array, y: Array) -> Dots:
     return Dots(x, y, radius=1.6, opacity=0.5)
-
-
-def _some_rows(count: int) -> Any:
-    step = max(1, count // _MOST_POINTS)
-    return slice(None, None, step)
 
 
 #: How many times as far as the second model, with its error, the scale may reach.

@@ -39,10 +39,8 @@ from posteriori.analysis.targets.class_costs import stakes_again
 from posteriori.analysis.targets.table_problem import suited_candidates
 from posteriori.analysis.targets.verdict_words import chances_hold, ranges_hold
 from posteriori.analysis.tasks.sections import (
-    AT_A_GLANCE,
     Beside,
     CodeAgain,
-    ColumnList,
     Figure,
     Figures,
     Finding,
@@ -83,7 +81,7 @@ def comparison_findings(found: Analysis) -> Iterator[Finding]:
         yield Finding("The most probable tree", partial(best_tree, found))
         yield Finding("Some rows", partial(_typical, found))
         yield Finding("Surprising rows", partial(_surprises, found))
-    yield Finding(AT_A_GLANCE, partial(_glance, found))
+    yield Finding(figures.AT_A_GLANCE, partial(_glance, found))
 
 
 def comparison_heading(found: Analysis, data: str) -> tuple[str, str]:
@@ -344,10 +342,10 @@ def _sensitivity(found: Analysis) -> list[Part]:
 
 
 def _glance(found: Analysis) -> list[Part]:
+    related = _most_associated(found)
     columns = [(found.target.column, found.targets)]
     columns += [(column, found.problem.X.get(column.name)) for column in found.columns]
-    told: list[Part] = [Items(found.notes), ColumnList(columns, len(found.target.known))]
-    related = _most_associated(found)
+    told: list[Part] = [Items(found.notes), figures.column_list(columns, len(found.target.known))]
     if len(related) < 3:
         return told
     said = (

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.groups.cluster_figures import draw_numbers
+from posteriori.analysis.report.figures import at_a_glance
 from posteriori.analysis.report.time_figures import time_axis, time_places
 from posteriori.analysis.segments.regimes import (
     chain_rows,
@@ -28,7 +29,6 @@ from posteriori.analysis.tasks.sections import (
     Grid,
     Part,
     Words,
-    at_a_glance,
 )
 from posteriori.drawing.charts.arrows import Arrows
 from posteriori.drawing.charts.chart import BROAD, Axis, Chart

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from posteriori.analysis.tasks.rendering import framed, render_page
 from posteriori.analysis.tasks.sections import (
     Beside,
     Figure,
@@ -21,6 +20,8 @@ from posteriori.analysis.tasks.sections import (
     Printed,
     Section,
     Words,
+    framed,
+    render_page,
 )
 
 __all__ = ["Table", "TaskResult"]
