@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from posteriori.drawing.charts.arrows import Arrows
-from posteriori.drawing.charts.chart import SMALL, Axis, Chart
+from posteriori.drawing.charts.chart import SMALL, WIDE, Axis, Chart
 from posteriori.drawing.charts.marks import (
     Band,
     Bars,
@@ -186,18 +186,30 @@ def test_texts_lie_on_the_paper_and_apart(scale, names):
     svg, root = drawn(Curve([0.0, 3.3 * scale], [0.0, scale]), axes=axes)
     box, spans = box_of(svg), {}
     assert box.width == SMALL[0]
-    wide = {node for group in root.iter("g") if group.get("class") == "many" for node in group}
+    many = {node for group in root.iter("g") if group.get("class") == "many" for node in group}
     for node, text in texts_of(root):
-        if node.get("transform") or node in wide:
+        if node.get("transform"):
             continue
-        x, width = box.place(node.get("x")), text_width(text, 12.0)
+        paper = box._replace(width=WIDE) if node in many else box
+        x, width = paper.place(node.get("x")), text_width(text, 12.0)
         start = {"start": x, "middle": x - 0.5 * width, "end": x - width}[node.get("text-anchor")]
         assert start >= -0.5
-        assert start + width <= SMALL[0] + 0.5
-        spans.setdefault(node.get("y"), []).append((start, start + width))
+        assert start + width <= paper.width + 0.5
+        spans.setdefault((paper, node.get("y")), []).append((start, start + width))
     for row in spans.values():
         ordered = sorted(row)
         assert all(left[1] < right[0] for left, right in itertools.pairwise(ordered))
+
+
+def test_the_last_tick_of_a_wide_chart_lies_on_the_paper():
+    svg, root = drawn(Dots([], []), axes=(Axis(low=99_000.0, high=501_000.0), Axis()))
+    (many,) = [node for node in root.iter("g") if node.get("class") == "many"]
+    last = list(many.iter("text"))[-1]
+    assert last.text == "500,000"
+    right = box_of(svg)._replace(width=WIDE).place(last.get("x")) + 0.5 * text_width(
+        "500,000", 12.0
+    )
+    assert right <= WIDE + 0.5
 
 
 def test_legends_stand_above_the_frame():

@@ -137,9 +137,8 @@ class Chart(NamedTuple):
         sides = zip((self.across, self.up), self._reach(), strict=True)
         x, y = (axis_ends(reach, axis.low, axis.high) for axis, reach in sides)
         up = _ticks(self.up, y, math.inf)
-        few, room, legend = self._arranged(x, up)
+        few, many, room, legend = self._arranged(x, up)
         beside = room.left + room.right
-        many = few if self.fixed else _ticks(self.across, x, WIDE - beside)
         frame = Frame(room.width if self.fixed else _UNITS, room.height, x, y)
         told = _printable(self.title), _described(self, few, up)
         parts = [
@@ -161,20 +160,22 @@ class Chart(NamedTuple):
             f'font-size="{LETTERS:g}" fill="{paint("ink")}">{drawn}</svg>'
         )
 
-    def _arranged(self, x: tuple[float, float], up: _Ticks) -> tuple[_Ticks, _Room, str]:
-        """Return ticks across, the room around the frame, and the legend above it, at the least width."""
+    def _arranged(self, x: tuple[float, float], up: _Ticks) -> tuple[_Ticks, _Ticks, _Room, str]:
+        """Return ticks of narrow and of wide charts, the room around the frame, and the legend above it."""
         names = up.width + _GAP if up.width else 0.0
         left = float(math.ceil(_GAP + (_LINE if self.up.label else 0.0) + names))
         wide = max(self.size[0] - left, min(_FRAME, self.size[0]))
         few = _ticks(self.across, x, wide)
-        right = max(_GAP, 0.0 if self.across.turned else _overhang(few, x, wide))
+        many = few if self.fixed else _ticks(self.across, x, WIDE - left - few.width)
+        beyond = (_overhang(few, x, wide), _overhang(many, x, WIDE - left))
+        right = _GAP if self.across.turned else max(_GAP, *beyond)
         marks = [mark for mark in self.marks if mark.label]
         legend, lines = _legend(marks, left, left + wide)
         top, below = _GAP + (_LINE * lines + _GAP if lines else 0.0), _below(self.across, few)
         top, right, below = (float(math.ceil(side)) for side in (top, right, below))
         rows = (0.5 * _LINE + LETTERS * max(map(len, up.lines), default=1)) * len(up.lines)
         height = rows if self.size[1] is None else max(self.size[1] - top - below, _LINE)
-        return few, _Room(left, top, right, below, wide - right, height), legend
+        return few, many, _Room(left, top, right, below, wide - right, height), legend
 
     def _reach(self) -> tuple[list[float], list[float]]:
         """Return all numbers of both axes that are no ends of them."""
