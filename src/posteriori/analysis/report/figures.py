@@ -73,7 +73,7 @@ _MOST_BARS = 20
 PICTURE = (BROAD, 290.0)
 
 #: Rows whose intervals are asked for, and parts of them whose ends are averaged.
-_BAND_ROWS, _BAND_PARTS = 120, 12
+_BAND_ROWS, _BAND_PARTS = 60, 12
 
 #: Width and height of the figure of a column in a table.
 _SPARK = (108.0, 30.0)
