@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json as json_format
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from posteriori.analysis.saved.model_files import save_model
 from posteriori.analysis.table.reading import read_table, reading_code
@@ -23,10 +22,9 @@ from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.analysis.tasks.listed import Task
 from posteriori.analysis.tasks.sections import Grid, Printed, Words, fit_columns
 from posteriori.analysis.warming.compiling_ahead import compiling_ahead
-from posteriori.cli.counted_progress import counted_progress
 from posteriori.cli.output import PatientConsole, plain, print_indented, print_notes
-from posteriori.cli.ranking_as_it_fills import told_outcomes
 from posteriori.cli.signatures import read_signature
+from posteriori.cli.under_way import shown_progress
 from posteriori.numerics.record_files import write_whole
 
 __all__ = [
@@ -90,11 +88,10 @@ def answer_task(
     for parameter in read_signature(task.function).parameters:
         if "Table" in parameter.kind and options.get(parameter.name) is not None:
             options = {**options, parameter.name: read_table(options[parameter.name]).frame}
-    ahead = partial(resolve_name(task.ahead), frame, **options) if task.ahead else tuple
-    with (
-        compiling_ahead(ahead),
-        _PROGRESS[task.progress](console, task) as hears,
-    ):
+    ahead: AbstractContextManager[None] = nullcontext()
+    if task.ahead:
+        ahead = compiling_ahead(partial(resolve_name(task.ahead), frame, **options))
+    with ahead, shown_progress(console, task) as hears:
         found = resolve_name(task.function)(frame, **options, **hears)
     if places.json:
         json_format.dump(as_data(task.name, found), sys.stdout, indent=1, allow_nan=False)
@@ -183,42 +180,6 @@ def _table_of(task: Task, frame: pd.DataFrame, found: Any) -> tuple[pd.DataFrame
 
 def _say(console: Console, text: str) -> None:
     console.print(plain(text), markup=False, soft_wrap=True)
-
-
-# -- what is under way -------------------------------------------------------------------------------
-
-Hears = dict[str, Callable[..., None]]
-
-
-@contextmanager
-def _ranking(console: Console, _: Task) -> Iterator[Hears]:
-    with told_outcomes(console) as hear:
-        yield {"on_outcome": hear}
-
-
-@contextmanager
-def _count(console: Console, task: Task) -> Iterator[Hears]:
-    with counted_progress(console, task.doing) as advance:
-        yield {"on_outcome": lambda _, total, left: advance(total, left)}
-
-
-@contextmanager
-def _tries(console: Console, task: Task) -> Iterator[Hears]:
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task(task.doing)
-
-        def show(tried: Any) -> None:
-            progress.update(bar, description=f"{task.doing}: {tried.words} done")
-
-        yield {"on_tried": show}
-
-
-_PROGRESS: dict[str, Callable[[Console, Task], AbstractContextManager[Hears]]] = {
-    "ranking": _ranking,
-    "count": _count,
-    "tries": _tries,
-}
 
 
 def require_new_names(frame: pd.DataFrame, names: Sequence[str]) -> None:

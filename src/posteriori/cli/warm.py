@@ -6,8 +6,8 @@ from rich.console import Console
 
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.warming.warming import warm
-from posteriori.cli.counted_progress import counted_progress
 from posteriori.cli.output import plain
+from posteriori.cli.under_way import counted_progress
 
 __all__ = ["run_warm"]
 

@@ -1,15 +1,25 @@
-"""The ranking as it fills: live in a terminal, elsewhere as lines on standard error.
+"""What is under way while a task works: a ranking that fills, a bar, or what was tried last.
 
-Standard output has the ranking once, when it is whole, so that what reads it is not disturbed.
+The ranking is live in a terminal, elsewhere lines on standard error. Standard output has it once, when it is
+whole, so that what reads it is not disturbed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.text import Text
 
 from posteriori.analysis.fitting.running import Outcome
@@ -17,16 +27,25 @@ from posteriori.analysis.ranking.ranked_outcomes import order_outcomes
 from posteriori.analysis.ranking.ranked_result import Table, behind_best, telling_decimals
 from posteriori.analysis.table.wording import fixed_number, short_number
 from posteriori.analysis.targets.verdict_words import standing
+from posteriori.analysis.tasks.listed import Task
 from posteriori.analysis.tasks.sections import fit_columns
-from posteriori.cli.counted_progress import counted_bar
 from posteriori.cli.output import PatientConsole, plain
 from posteriori.selection.comparison import Row
 
-__all__ = ["score_of", "table_so_far", "told_outcomes", "verdict_so_far"]
+__all__ = [
+    "counted_progress",
+    "score_of",
+    "shown_progress",
+    "table_so_far",
+    "told_outcomes",
+    "verdict_so_far",
+]
 
+#: What a task is given to be called while it works, by keyword.
+Hears = dict[str, Callable[..., None]]
 
 #: From an outcome, the number of all candidates and the seconds that the rest may take.
-Hears = Callable[[Outcome, int, float], None]
+HearsOutcome = Callable[[Outcome, int, float], None]
 
 #: Lines of the window that are left to what is not the ranking: heading, verdict and bar.
 _OTHER_LINES = 10
@@ -34,18 +53,91 @@ _OTHER_LINES = 10
 _TEXT = "comparing models"
 
 
-def told_outcomes(console: Console) -> AbstractContextManager[Hears]:
+def shown_progress(console: Console, task: Task) -> AbstractContextManager[Hears]:
+    """Return a context that shows what is under way, and yields what the task is to call."""
+    return _PROGRESS[task.progress](console, task)
+
+
+@contextmanager
+def _ranking(console: Console, _: Task) -> Iterator[Hears]:
+    with told_outcomes(console) as hear:
+        yield {"on_outcome": hear}
+
+
+@contextmanager
+def _count(console: Console, task: Task) -> Iterator[Hears]:
+    with counted_progress(console, task.doing) as advance:
+        yield {"on_outcome": lambda _, total, left: advance(total, left)}
+
+
+@contextmanager
+def _tries(console: Console, task: Task) -> Iterator[Hears]:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task(task.doing)
+
+        def show(tried: Any) -> None:
+            progress.update(bar, description=f"{task.doing}: {tried.words} done")
+
+        yield {"on_tried": show}
+
+
+_PROGRESS: dict[str, Callable[[Console, Task], AbstractContextManager[Hears]]] = {
+    "ranking": _ranking,
+    "count": _count,
+    "tries": _tries,
+}
+
+
+# -- a bar -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def counted_progress(console: Console, text: str) -> Iterator[Callable[[int, float], None]]:
+    """Show a bar while something is done; what is returned tells of one more of a total, and of seconds left."""
+    progress, count = _counted_bar(console, text)
+
+    def advance(total: int, remaining: float) -> None:
+        count(int(progress.tasks[0].completed) + 1, total, remaining)
+
+    with progress:
+        yield advance
+
+
+def _counted_bar(console: Console, text: str) -> tuple[Progress, Callable[[int, int, float], None]]:
+    """Return a bar, and what sets how many of a total are done, and how many seconds the rest may take."""
+    columns = (
+        TextColumn(text),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    progress = Progress(*columns, console=console, transient=True)
+    bar = progress.add_task("", total=None, left="")
+
+    def count(done: int, total: int, remaining: float) -> None:
+        left = f"about {remaining:.0f} s left" if remaining >= 1.0 else ""
+        progress.update(bar, completed=done, total=total, left=left)
+
+    return progress, count
+
+
+# -- a ranking that fills --------------------------------------------------------------------------
+
+
+def told_outcomes(console: Console) -> AbstractContextManager[HearsOutcome]:
     """Return a context that yields what is to be called after every candidate."""
     live = console.is_terminal and not console.is_dumb_terminal
     return _live(console) if live else _in_lines()
 
 
 @contextmanager
-def _live(console: Console) -> Iterator[Hears]:
+def _live(console: Console) -> Iterator[HearsOutcome]:
     done: dict[str, Outcome] = {}
     shown: list[Text] = []
     first_verdict = False
-    bar, count = counted_bar(console, _TEXT)
+    bar, count = _counted_bar(console, _TEXT)
 
     def hear(outcome: Outcome, total: int, left: float) -> None:
         nonlocal first_verdict
@@ -78,7 +170,7 @@ def _ranking_lines(console: Console, outcomes: list[Outcome]) -> list[Text]:
 
 
 @contextmanager
-def _in_lines() -> Iterator[Hears]:
+def _in_lines() -> Iterator[HearsOutcome]:
     done: dict[str, Outcome] = {}
     aside = PatientConsole(stderr=True, highlight=False)
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from posteriori.analysis.fitting.running import Outcome
 from posteriori.cli import app
-from posteriori.cli.ranking_as_it_fills import table_so_far, told_outcomes, verdict_so_far
+from posteriori.cli.under_way import table_so_far, told_outcomes, verdict_so_far
 from posteriori.selection.candidates import candidates_for
 from posteriori.selection.cross_validation import Unseen
 
