@@ -7,13 +7,7 @@ import typer
 
 from posteriori import __version__
 from posteriori.analysis.tasks.listed import TASKS
-from posteriori.cli.output import (
-    require_different,
-    require_file,
-    require_place,
-    told_errors,
-    tolerate_encodings,
-)
+from posteriori.cli.output import require_file, told_errors, tolerate_encodings
 from posteriori.cli.task_commands import add_task
 
 __all__ = ["app", "main"]
@@ -56,8 +50,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the random draws.", min=0)] = 0,
 ) -> None:
     """Compare models of built-in data and write a report with figures."""
-    require_place(html)
-    with told_errors("demo"):
+    with told_errors("demo", written=[html]):
         from posteriori.cli.demo import run_demo
 
         run_demo(html, seed)
@@ -78,11 +71,7 @@ def predict(
     mass: Annotated[float, typer.Option(help="Probability of the predicted interval.")] = 0.9,
 ) -> None:
     """Append predictions with their uncertainty to a table."""
-    require_file(model)
-    require_file(data)
-    require_place(out)
-    require_different((out,), (model, data))
-    with told_errors():
+    with told_errors(read=[model, data], written=[out]):
         from posteriori.cli.predict import run_predict
 
         run_predict(model, data, out, mass)
@@ -98,11 +87,8 @@ def update(
     ] = None,
 ) -> None:
     """Let a saved model go on with the rows of a further table: forecasts and groups of numbers."""
-    require_file(model)
-    require_file(data)
-    require_place(save)
-    require_different((save,), (data,))
-    with told_errors():
+    require_file(model)  # which may be written over
+    with told_errors(read=[data], written=[save]):
         from posteriori.cli.predict import run_update
 
         run_update(model, data, save or model)
@@ -113,8 +99,7 @@ def show(
     model: Annotated[Path, typer.Argument(help="A model saved with --save.")],
 ) -> None:
     """Describe a saved model."""
-    require_file(model)
-    with told_errors():
+    with told_errors(read=[model]):
         from posteriori.cli.predict import run_show
 
         run_show(model)
@@ -151,8 +136,7 @@ def query(
     json: Annotated[bool, typer.Option("--json", help="Print {state: probability}.")] = False,
 ) -> None:
     """Answer a question exactly: a line for each state."""
-    require_file(file)
-    with told_errors("query"):
+    with told_errors("query", read=[file]):
         from posteriori.cli.network import run_query
 
         run_query(file, question, as_json=json)
@@ -170,10 +154,7 @@ def draw(
     ] = None,
 ) -> None:
     """Draw a network: probabilities as bars, what is given shaded."""
-    require_file(file)
-    require_place(out)
-    require_different((out,), (file,))
-    with told_errors("draw"):
+    with told_errors("draw", read=[file], written=[out]):
         from posteriori.cli.network import run_draw
 
         run_draw(file, given, out)
@@ -182,8 +163,7 @@ def draw(
 @network.command("show")
 def show_network(file: Annotated[Path, typer.Argument(help="A network.")]) -> None:
     """Say what a file of a network holds, and what exact answers take."""
-    require_file(file)
-    with told_errors():
+    with told_errors(read=[file]):
         from posteriori.cli.network import run_show_network
 
         run_show_network(file)

@@ -26,9 +26,7 @@ __all__ = [
     "plain",
     "print_indented",
     "print_notes",
-    "require_different",
     "require_file",
-    "require_place",
     "told_compilation",
     "told_errors",
     "tolerate_encodings",
@@ -82,49 +80,22 @@ def tolerate_encodings() -> None:
 _NO_THREAD = "can't start new thread"
 
 
-def require_file(path: str | Path) -> None:
-    """Refuse a missing file before anything heavy is loaded."""
-    if str(path) == "-":
-        return
-    if Path(path).is_dir():
-        fail(f"{path} is a folder")
-    if not Path(path).exists():
-        fail(f"{path} does not exist")
-
-
-def require_place(path: Path | None) -> None:
-    """Refuse a file that could not be written, before the work is done."""
-    if path is None:
-        return
-    try:
-        special = not stat.S_ISREG(path.stat().st_mode)
-    except FileNotFoundError:
-        special = False
-    except OSError as error:  # links that lead in a circle, a folder that may not be entered
-        fail(f"{path} cannot be written: {error.strerror}")
-    if special:  # a device or a pipe is written to, not replaced
-        return
-    folder = Path(os.path.realpath(path)).parent
-    if not folder.is_dir():
-        fail(f"{path} cannot be written: there is no folder {folder}")
-    if not os.access(folder, os.W_OK):
-        fail(f"{path} cannot be written: the folder {folder} is protected")
-
-
-def require_different(written: Sequence[Path | None], read: Sequence[str | Path]) -> None:
-    """Refuse to write over what is read, or over what was just written."""
-    taken = {Path(path).resolve() for path in read if str(path) != "-"}
-    for path in written:
-        if path is None or (path.exists() and not path.is_file()):
-            continue
-        if path.resolve() in taken:
-            fail(f"{path} is named twice: what is read and written must be different files")
-        taken.add(path.resolve())
-
-
 @contextmanager
-def told_errors(command: str = "") -> Iterator[None]:
-    """Load what is heavy and run; tell that loops are compiled, and what goes wrong in a line without a traceback."""
+def told_errors(
+    command: str = "",
+    *,
+    read: Sequence[str | Path] = (),
+    written: Sequence[Path | None] = (),
+) -> Iterator[None]:
+    """Load what is heavy and run; tell that loops are compiled, and what goes wrong in a line without a traceback.
+
+    Files that are missing, could not be written, or are named twice are refused before anything is loaded.
+    """
+    for path in read:
+        require_file(path)
+    for place in written:
+        _require_place(place)
+    _require_different(written, read)
     try:
         with told_compilation(command):
             yield
@@ -148,6 +119,46 @@ def fail(message: str, code: int = 1) -> NoReturn:
     """Print a message, and end with an exit code."""
     typer.echo(plain(f"posteriori: {message}"), err=True)
     raise typer.Exit(code)
+
+
+def require_file(path: str | Path) -> None:
+    """Refuse a missing file."""
+    if str(path) == "-":
+        return
+    if Path(path).is_dir():
+        fail(f"{path} is a folder")
+    if not Path(path).exists():
+        fail(f"{path} does not exist")
+
+
+def _require_place(path: Path | None) -> None:
+    """Refuse a file that could not be written, before the work is done."""
+    if path is None:
+        return
+    try:
+        special = not stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        special = False
+    except OSError as error:  # links that lead in a circle, a folder that may not be entered
+        fail(f"{path} cannot be written: {error.strerror}")
+    if special:  # a device or a pipe is written to, not replaced
+        return
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        fail(f"{path} cannot be written: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        fail(f"{path} cannot be written: the folder {folder} is protected")
+
+
+def _require_different(written: Sequence[Path | None], read: Sequence[str | Path]) -> None:
+    """Refuse to write over what is read, or over what was just written."""
+    taken = {Path(path).resolve() for path in read if str(path) != "-"}
+    for path in written:
+        if path is None or (path.exists() and not path.is_file()):
+            continue
+        if path.resolve() in taken:
+            fail(f"{path} is named twice: what is read and written must be different files")
+        taken.add(path.resolve())
 
 
 #: Seconds that the first run of each command compiles, and of those that are not named: as

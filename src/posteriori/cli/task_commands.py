@@ -14,13 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from posteriori.analysis.tasks.listed import Task
-from posteriori.cli.output import (
-    fail,
-    require_different,
-    require_file,
-    require_place,
-    told_errors,
-)
+from posteriori.cli.output import fail, told_errors
 from posteriori.cli.signatures import REQUIRED, Parameter, read_signature
 
 __all__ = ["add_task"]
@@ -63,12 +57,7 @@ def add_task(app: typer.Typer, task: Task) -> None:
         tables = [
             options[p.name] for p in asked if _TABLE in p.kind and options[p.name] is not None
         ]
-        for path in (data, *tables):
-            require_file(path)
-        for path in written:
-            require_place(path)
-        require_different(written, (data, *tables))
-        with told_errors(task.name):
+        with told_errors(task.name, read=[data, *tables], written=written):
             from posteriori.cli.running_tasks import Places, run_task
 
             run_task(task, data, options, Places(**given))

@@ -12,9 +12,9 @@ from posteriori.analysis.fitting.preparation import CodeColumns
 from posteriori.analysis.table.columns import Column, convert_column
 from posteriori.analysis.table.values import are_whole_days
 from posteriori.analysis.table.wording import counted
+from posteriori.numerics.recording import recording_step
 from posteriori.numerics.types import Array
 from posteriori.numerics.validation import require_moderate
-from posteriori.selection.cross_validation import recording_step
 
 __all__ = ["CodedRows", "column_step", "encode_rows", "open_rows", "read_rows", "refuse_no_column"]
 

@@ -26,7 +26,6 @@ from posteriori.analysis.table.values import (
     years_of,
 )
 from posteriori.analysis.table.wording import counted
-from posteriori.numerics.blocks.block_sizes import IN_MEMORY, rows_per_block
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -56,6 +55,8 @@ _FEWEST_ROWS = 5
 _SAME = 1e-8
 
 _READERS = {"boolean": read_truths, "number": read_numbers, "date": read_dates}
+#: How texts are read where a column had none.
+_STYLES = {"boolean": "true", "number": "point", "date": "year first"}
 _ID_NAME = re.compile(r"(^|[\W_])(id|index|idx|key|uuid|guid|row|nr|no)$|^unnamed", re.IGNORECASE)
 _CODE_NAME = re.compile(
     r"(^|[\W_])(id|code|year)$|(zip|plz|post(al)?[\W_]?code|zipcode)$", re.IGNORECASE
@@ -303,9 +304,10 @@ def convert_column(column: Column, series: pd.Series) -> pd.Series:
     ValueError
         When texts stand where numbers, dates or truth values were seen before.
     """
-    if column.kind == "category":
-        return _texts_or_missing(series)
-    return pd.Series(numbers_in(column, series), index=series.index)
+    if column.kind != "category":
+        return pd.Series(numbers_in(column, series), index=series.index)
+    codes, texts = _factorize(series.astype(object))
+    return pd.Series(pd.Categorical.from_codes(codes, categories=texts), index=series.index)
 
 
 def numbers_in(column: Column, series: pd.Series) -> Array:
@@ -314,27 +316,15 @@ def numbers_in(column: Column, series: pd.Series) -> Array:
         values = _plain_values(column.kind, series)
         return np.where(np.isfinite(values), values, np.nan)
     codes, texts = _factorize(series)
-    values = _read_again(column, texts)
+    style = column.style or _STYLES[column.kind]
+    found = _READERS[column.kind](texts, style)
+    values = np.full(len(texts), np.nan) if found is None else found.values
     if len(texts) and np.isnan(values).all():
         raise ValueError(
             f"column {column.name!r} should hold a {column.kind}, but it holds texts such as "
             f"{texts[0][:30]!r}"
         )
     return np.append(values, np.nan)[codes]
-
-
-def _read_again(column: Column, texts: list[str]) -> Any:
-    found = _READERS[column.kind](texts, column.style or _default_style(column.kind))
-    return found.values if found is not None else np.full(len(texts), np.nan)
-
-
-def _default_style(kind: str) -> str:
-    return {"number": "point", "date": "year first", "boolean": "true"}[kind]
-
-
-def _texts_or_missing(series: pd.Series) -> pd.Series:
-    codes, texts = _factorize(series.astype(object))
-    return pd.Series(pd.Categorical.from_codes(codes, categories=texts), index=series.index)
 
 
 def _factorize(series: pd.Series) -> tuple[Any, list[str]]:
@@ -434,7 +424,7 @@ def _scaled_repeats(frame: pd.DataFrame, columns: list[Column]) -> dict[str, str
     numbers = [c for c in columns if c.used and c.kind != "category"]
     if not numbers:
         return {}
-    prints = _fingerprints(numbers, frame, direction)
+    prints = np.array([_fingerprint(column, frame, direction) for column in numbers])
     near = 2.0 * _SAME * len(frame)  # |r·(z − z′)| ≤ |r| |z − z′|, and |r| is about √N
     first, *others = np.argsort(prints).tolist()
     groups = [[first]]
@@ -452,33 +442,25 @@ def _scaled_repeats(frame: pd.DataFrame, columns: list[Column]) -> dict[str, str
     }
 
 
-def _fingerprints(numbers: list[Column], frame: pd.DataFrame, direction: Array) -> Array:
-    """Return |rᵀz| of every standardised column z, NaN where too little of it is known."""
-    prints = []
-    block = rows_per_block(len(frame), IN_MEMORY)
-    for start in range(0, len(numbers), block):
-        z = _standardised(numbers[start : start + block], frame)
-        known = np.isfinite(z)
-        sums = np.abs(direction @ np.where(known, z, 0.0))
-        prints.append(np.where(known.sum(axis=0) >= _FEWEST_ROWS, sums, np.nan))
-    return np.concatenate(prints)
+def _fingerprint(column: Column, frame: pd.DataFrame, direction: Array) -> float:
+    """Return |rᵀz| of a standardised column z, NaN where too little of it is known."""
+    z = _standardised(column, frame)
+    known = np.isfinite(z)
+    return abs(float(direction[known] @ z[known])) if known.sum() >= _FEWEST_ROWS else np.nan
 
 
-def _standardised(columns: list[Column], frame: pd.DataFrame) -> Array:
-    """Return columns with mean 0 and variance 1, (N, D); what is missing stays NaN."""
-    x = np.column_stack([numbers_in(column, frame[column.name]) for column in columns])
+def _standardised(column: Column, frame: pd.DataFrame) -> Array:
+    """Return a column with mean 0 and variance 1, (N,); what is missing stays NaN."""
+    x = numbers_in(column, frame[column.name])
     known = ~np.isnan(x)
-    count = known.sum(axis=0)
-    unit = np.abs(np.where(known, x, 0.0)).max(axis=0)  # keeps squares in range
     with np.errstate(invalid="ignore", divide="ignore"):
-        x = x / unit
-        centred = x - np.where(known, x, 0.0).sum(axis=0) / count
-        variance = np.where(known, centred**2, 0.0).sum(axis=0) / count
-        return centred / np.sqrt(variance)
+        x = x / np.abs(x[known]).max(initial=0.0)  # keeps squares in range
+        seen = x[known]
+        return np.asarray((x - seen.mean()) / seen.std())
 
 
 def _same_up_to_scale(first: Column, second: Column, frame: pd.DataFrame) -> bool:
-    one, other = _standardised([first, second], frame).T
+    one, other = _standardised(first, frame), _standardised(second, frame)
     if not np.array_equal(np.isnan(one), np.isnan(other)):
         return False
     return any(np.nanmax(np.abs(one - sign * other)) < _SAME for sign in (1.0, -1.0))
