@@ -17,10 +17,8 @@ MODE = Trait("mode", "category", "eco", 0.9, 0.8, 0.95, 0.5, 0.5)
 FULL = MODE._replace(mean=0.15)
 
 
-def state(
-    k: int, *traits: Trait, rows: int = 120, in_doubt: int = 0, lasts: float = 30.0
-) -> Regime:
-    return Regime(k, 0.5, rows, in_doubt, traits, 4, lasts, ())
+def state(k: int, *traits: Trait, rows: int = 120, in_doubt: int = 0, runs: int = 4) -> Regime:
+    return Regime(k, 0.5, rows, in_doubt, traits, runs, 30.0, ())
 
 
 def words(*regimes: Regime, chances: dict[int, float] | None = None, **more: Any) -> StateWords:
@@ -30,11 +28,11 @@ def words(*regimes: Regime, chances: dict[int, float] | None = None, **more: Any
     return StateWords(NumberWords("state", told, asked, stopped), regimes, count, **more)
 
 
-LOW, HIGH = state(1, number("load", 10.0)), state(2, number("load", 20.0), lasts=25.4)
+LOW, HIGH = state(1, number("load", 10.0)), state(2, number("load", 20.0), runs=5)
 SURE = "There is hardly any doubt about that number."
 TWO = (
-    "The series has 2 states: state 1 (load low, about 10; lasting about 30 days) and state 2 "
-    "(load high, about 20; lasting about 25 days)."
+    "The series has 2 states: state 1 (load low, about 10; 4 times, for about 30 days) and state 2 "
+    "(load high, about 20; 5 times, for about 24 days)."
 )
 CASES = {
     "one": (
@@ -56,13 +54,13 @@ CASES = {
     "two": (words(LOW, HIGH, steps="days"), f"{TWO} {SURE} Every row is clear."),
     "two that differ in how much they vary": (
         words(
-            state(1, number("gain", 15.1, 2.5), lasts=81.0),
+            state(1, number("gain", 15.1, 2.5), runs=1),
             state(2, number("gain", 14.9, 9.5), in_doubt=12),
             steps="business days",
             end=(2, "1985-10-02"),
         ),
-        "The series has 2 states: state 1 (gain calm, sd 2.5; lasting about 81 business days) and state 2 "
-        f"(gain wild, sd 9.5; lasting about 30 business days). {SURE} For 95% of the rows the state is clear. "
+        "The series has 2 states: state 1 (gain calm, sd 2.5; once, for 120 business days) and state 2 "
+        f"(gain wild, sd 9.5; 4 times, for about 30 business days). {SURE} For 95% of the rows the state is clear. "
         "It ends in state 2, from 1985-10-02 on.",
     ),
     "several columns, those that differ most": (
@@ -72,26 +70,26 @@ CASES = {
             steps="rows",
             series=2,
         ),
-        "The 2 series share 2 states: state 1 (load low, about 10; mode is eco in 90%; lasting about 30 rows) "
-        "and state 2 (load high, about 20; mode is eco only in 15%; lasting about 30 rows). "
+        "The 2 series share 2 states: state 1 (load low, about 10; mode is eco in 90%; 4 times, for about 30 rows) "
+        "and state 2 (load high, about 20; mode is eco only in 15%; 4 times, for about 30 rows). "
         f"{SURE} Every row is clear.",
     ),
-    "a state for good, and one like all rows": (
+    "a state that is in no row the likeliest, one like all rows, and one of a row": (
         words(
-            state(1, number("x", 15.1, 5.0), rows=100, lasts=1e12),
-            state(2, number("x", 20.0), rows=20),
+            state(1, number("x", 15.1, 5.0), rows=100, runs=0),
+            state(2, number("x", 20.0), rows=1, runs=1),
         ),
-        "The series has 2 states: state 1 (lasting for good) and state 2 (x high, about 20; lasting about 30 "
-        f"rows). {SURE} Every row is clear.",
+        "The series has 2 states: state 1 (in no row the likeliest) and state 2 (x high, about 20; once, for 1 "
+        f"row). {SURE} Every row is clear.",
     ),
     "many": (
         words(
             *(state(k + 1, number("x", 3.0 * k)) for k in range(6)),
             chances={5: 0.3, 6: 0.6, 7: 0.1},
         ),
-        "The series has 6 states: state 1 (x low, about 0; lasting about 30 rows), state 2 (x low, about 3; "
-        "lasting about 30 rows), state 3 (x low, about 6; lasting about 30 rows), state 4 (x low, about 9; "
-        "lasting about 30 rows) and 2 more. How many there are is open: there may be 5 or 7 as well. "
+        "The series has 6 states: state 1 (x low, about 0; 4 times, for about 30 rows), state 2 (x low, about 3; "
+        "4 times, for about 30 rows), state 3 (x low, about 6; 4 times, for about 30 rows), state 4 (x low, about 9; "
+        "4 times, for about 30 rows) and 2 more. How many there are is open: there may be 5 or 7 as well. "
         "Every row is clear.",
     ),
     "as many as were tried": (
@@ -115,8 +113,7 @@ CASES = {
     ),
     "states that end soon": (
         words(LOW._replace(in_doubt=90, mean_run=5.3), HIGH._replace(in_doubt=60), steps="days"),
-        TWO.replace("30", "5.3")
-        + f" {SURE} For 62% of the rows the state is open: states end soon. Ask for "
+        TWO + f" {SURE} For 62% of the rows the state is open: states end soon. Ask for "
         "longer ones by --min-length 12 (min_length=12).",
     ),
     "fewer states that are clearer": (
@@ -126,8 +123,7 @@ CASES = {
             steps="days",
             fewer=(2, 0.12),
         ),
-        TWO.replace("30", "5.3")
-        + f" {SURE} For 62% of the rows the state is open: states end soon. Ask for "
+        TWO + f" {SURE} For 62% of the rows the state is open: states end soon. Ask for "
         "longer ones by --min-length 12 (min_length=12), or for 2 states, which leave 12% open.",
     ),
     "an end of another kind": (

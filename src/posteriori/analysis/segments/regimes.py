@@ -270,9 +270,12 @@ class StateWords(NamedTuple):
         return f"state {regime.state} ({'; '.join([*told, self._lasting(regime)])})"
 
     def _lasting(self, regime: Regime) -> str:
-        if regime.mean_run >= self.rows:
-            return "lasting for good"
-        return f"lasting about {short_number(regime.mean_run, 2)} {self.steps}"
+        if not regime.runs:
+            return "in no row the likeliest"
+        run = regime.rows / regime.runs
+        steps = self.steps if run > 1.0 else self.steps.removesuffix("s")
+        often, about = ("once", "") if regime.runs == 1 else (f"{regime.runs} times", "about ")
+        return f"{often}, for {about}{short_number(run, 2)} {steps}"
 
     def _end(self) -> str:
         if self.end is None:
