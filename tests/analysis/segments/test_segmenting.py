@@ -43,6 +43,22 @@ def test_months_as_numbers_are_dates_where_rows_are_asked_to_be_ordered_by_them(
     assert "numbers such as 194901 could be dates: if they are, write 1949-01" in unasked.notes[0]
 
 
+def test_years_that_rise_are_times_unless_they_are_asked_for_or_repeat():
+    heat = np.arange(40) // 20 * 3.0 + np.arange(40) % 3
+    table = pd.DataFrame({"year": np.arange(1900, 1940), "heat": heat})
+    rows = read_series(table, None, None, None, seed=0)
+    assert rows.time.name == "year"
+    assert [column.name for column in rows.used] == ["heat"]
+    assert "rows are ordered by 'year', whose years follow one another" in rows.notes
+    asked = read_series(table, iter(["year", "heat"]), None, None, seed=0)
+    assert asked.time is None
+    assert [column.name for column in asked.used] == ["year", "heat"]
+    for years in (np.arange(1940, 1900, -1), np.r_[1900, np.arange(1900, 1939)], np.arange(40)):
+        assert read_series(table.assign(year=years), None, None, None, seed=0).time is None
+    two = pd.concat([table.assign(where=name) for name in "ab"])
+    assert read_series(two, None, None, "where", seed=0).time is None
+
+
 def test_the_order_of_rows_does_not_matter_where_times_are_known():
     """Rows of both states are alike: only their neighbours tell which they are of."""
     days = pd.date_range("2024-01-01", periods=90).astype(str)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from posteriori.analysis.table.columns import (
     column_name,
     describe_columns,
     guess_column,
+    numbers_in,
 )
 from posteriori.analysis.table.series import Arrangement, arrange_rows
 from posteriori.analysis.table.wording import counted, date_words
@@ -97,7 +98,8 @@ def read_series(
     names : iterable of str, optional
         Columns that states are told by; by default all that hold numbers, truth values or categories.
     time, by : str, optional
-        Columns of the order and of the series; a single column of dates is the time by default.
+        Columns of the order and of the series; a single column of dates is the time by default, or of years
+        that rise from row to row.
     seed : int
     day_first : bool, optional
         The order of dates such as 01/02/2020; by default as they themselves tell.
@@ -111,9 +113,10 @@ def read_series(
         raise ValueError("the table has no rows")
     columns = describe_columns(frame, day_first=day_first)
     known = {c.name: c for c in columns}
-    time_column, guessed = _time_of(frame, known, time, by)
+    wanted = [names] if isinstance(names, str) else None if names is None else list(names)
+    time_column, guessed = _time_of(frame, known, time, {by, *(wanted or ())})
     by_column = None if by is None else _named(frame, known, by, "by")
-    used = _used_columns(frame, known, names, time_column, by_column)
+    used = _used_columns(frame, known, wanted, time_column, by_column)
     arrangement = arrange_rows(frame, time_column, by_column)
     converted, encoder, codes = encode_rows(frame, used)
     symbols = {
@@ -203,7 +206,7 @@ def with_min_length(rows: SegmentRows, least: Any) -> SegmentRows:
 
 
 def _time_of(
-    frame: pd.DataFrame, known: dict[str, Column], time: str | None, by: str | None
+    frame: pd.DataFrame, known: dict[str, Column], time: str | None, others: Collection[str | None]
 ) -> tuple[Column | None, tuple[str, ...]]:
     """Return the column of times, and what was guessed."""
     if time is not None:
@@ -213,10 +216,22 @@ def _time_of(
         if column.kind != "date":
             column = guess_column(column.name, frame[column.name], orders_rows=True)
         return replace(column, kind=_TIMES[column.kind]), ()
-    dates = [c for c in known.values() if c.kind == "date" and c.name != by]
+    free = [c for c in known.values() if c.name not in others]
+    dates = [c for c in free if c.kind == "date"]
     if len(dates) == 1:
         return dates[0], (f"rows are ordered by {dates[0].name!r}, the only column of dates",)
+    years = [] if dates else [c for c in free if _is_calendar(c, frame)]
+    if len(years) == 1:
+        column, _ = _time_of(frame, known, years[0].name, others)
+        return column, (f"rows are ordered by {years[0].name!r}, whose years follow one another",)
     return None, ()
+
+
+def _is_calendar(column: Column, frame: pd.DataFrame) -> bool:
+    """Return whether a column holds years, each row's later than those before."""
+    if column.written != "code" or not 1500 <= column.limits[0] <= column.limits[1] <= 2200:
+        return False
+    return bool(np.all(np.diff(numbers_in(column, frame[column.name])) > 0.0))
 
 
 def _named(frame: pd.DataFrame, known: dict[str, Column], name: str, option: str) -> Column:
@@ -236,15 +251,12 @@ def _named(frame: pd.DataFrame, known: dict[str, Column], name: str, option: str
 def _used_columns(
     frame: pd.DataFrame,
     known: dict[str, Column],
-    names: Iterable[str] | str | None,
+    names: Iterable[str] | None,
     *others: Column | None,
 ) -> list[Column]:
     taken = {c.name for c in others if c is not None}
     if names is not None:
-        asked = [
-            _named(frame, known, n, "columns")
-            for n in ([names] if isinstance(names, str) else names)
-        ]
+        asked = [_named(frame, known, n, "columns") for n in names]
         return [_usable(column, taken) for column in asked]
     used = [c for c in known.values() if c.used and c.kind != "date" and c.name not in taken]
     if not used:
