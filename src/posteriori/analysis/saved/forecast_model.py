@@ -28,6 +28,7 @@ from posteriori.analysis.table.series_calendar import (
 )
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array
+from posteriori.sequence.series.series_average import SeriesAverage
 from posteriori.sequence.series.series_clock import SeriesClock
 
 if TYPE_CHECKING:
@@ -329,7 +330,7 @@ def _are_series(series: Any) -> bool:
             and type(one.dated) is bool
             and all(type(x) is float for x in (one.step, one.last))
             and isinstance(one.inputs, tuple)
-            and _is_factor(getattr(one.model, "widening", 1.0))
+            and (not isinstance(one.model, SeriesAverage) or _is_factor(one.model.widening))
             for name, one in series.items()
         )
     )

@@ -222,8 +222,8 @@ def _time_of(
         return dates[0], (f"rows are ordered by {dates[0].name!r}, the only column of dates",)
     years = [] if dates else [c for c in free if _is_calendar(c, frame)]
     if len(years) == 1:
-        column, _ = _time_of(frame, known, years[0].name, others)
-        return column, (f"rows are ordered by {years[0].name!r}, whose years follow one another",)
+        rising, _ = _time_of(frame, known, years[0].name, others)
+        return rising, (f"rows are ordered by {years[0].name!r}, whose years follow one another",)
     return None, ()
 
 
