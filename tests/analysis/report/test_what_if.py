@@ -48,6 +48,21 @@ def test_typical_rows_rise_and_hold_what_came(found):
         assert float(row[2].replace("−", "-")) == pytest.approx(found.problem.y[place], abs=0.01)
 
 
+@pytest.mark.parametrize(("base", "mark"), [(1960, ""), (9960, ",")])
+def test_targets_far_from_zero_are_told_with_the_digits_that_differ(found, base, mark):
+    table = found.problem.X.assign(far=np.round(base + found.problem.y))
+    far = compare(table, "far", models=["linear (learned scale)"], jobs=1)
+    _, rows = typical_table(far, np.arange(150), ["x"])
+    for row, *told in rows:
+        came, predicted, *ends = (
+            text.replace(",", "") for text in (*told[1:3], *told[3].split(" to "))
+        )
+        assert float(came) == far.problem.y[int(row) - 1]
+        assert 2.5 < float(ends[1]) - float(ends[0]) < 4.5  # noise of 1 has intervals of ± 1.64
+        assert float(ends[0]) < float(predicted) < float(ends[1])
+        assert told[1].replace(mark, "", 1).isdigit()
+
+
 def test_columns_that_drive_predictions_are_told_first(found):
     assert driving_first(found, ["z", "elsewhere", "colour", "x"])[0] == "x"
     assert driving_first(found, ["z", "elsewhere", "colour", "x"])[-1] == "elsewhere"

@@ -9,6 +9,7 @@ from posteriori.analysis.table.wording import (
     even_number,
     fixed_number,
     number_with_error,
+    number_within,
     short_number,
 )
 
@@ -78,3 +79,22 @@ def test_numbers_with_errors(value, error, text):
 )
 def test_numbers_of_a_column_have_equally_many_digits(value, text):
     assert even_number(value) == text
+
+
+@given(
+    st.floats(-1e8, 1e8).filter(lambda value: abs(value) > 1e-3),
+    st.floats(1e-3, 1e6),
+    st.sampled_from(["number", "code"]),
+)
+def test_numbers_within_a_spread_are_off_by_little_of_it(value, spread, kind):
+    told = float(number_within(value, spread, kind).replace("−", "-").replace(",", ""))
+    # three digits, or two of the spread
+    assert abs(told - value) <= 1.000001 * max(
+        5e-3 * abs(value) if spread > abs(value) else 0.0, 0.05 * spread
+    )
+
+
+@pytest.mark.parametrize("spread", [0.0, math.nan, math.inf])
+def test_without_a_spread_there_are_three_digits(spread):
+    assert number_within(20314.2, spread) == "20,300"
+    assert number_within(0.0, spread) == "0"

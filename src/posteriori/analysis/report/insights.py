@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from posteriori.analysis.fitting.preparation import OTHER, NumberColumns
-from posteriori.analysis.report.what_if import DIGITS, Effects, entry_text, largest_first
-from posteriori.analysis.table.wording import counted, short_number
+from posteriori.analysis.report.what_if import Effects, entry_text, largest_first
+from posteriori.analysis.table.wording import counted, entry_words, short_number
 from posteriori.analysis.targets.table_problem import Problem
 from posteriori.analysis.tasks.sections import Markup, Part, Words
 from posteriori.distributions.vectors.mvnormal import MvNormal
@@ -164,7 +164,11 @@ def expected_at_least(unseen: Unseen, codes: Any = None) -> Array:
 
 
 def surprise_table(
-    unseen: Unseen, problem: Problem, places: Any, shown: Mapping[str, str] = MappingProxyType({})
+    unseen: Unseen,
+    problem: Problem,
+    places: Any,
+    shown: Mapping[str, str] = MappingProxyType({}),
+    kind: str = "number",
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return header and rows of a table of the surprising rows; no rows if there are none.
 
@@ -176,6 +180,8 @@ def surprise_table(
         Where the rows stand in the table, from 0.
     shown : mapping of str to str
         Columns whose entries are told, and how these are written.
+    kind : str
+        How numbers of the target are written.
     """
     y, classes = problem.y, problem.classes
     codes = None if classes is None else np.searchsorted(classes, y)
@@ -183,8 +189,8 @@ def surprise_table(
     rows = []
     for row in surprising_rows(unseen, codes):
         if classes is None:
-            came = short_number(float(y[row]), DIGITS)
-            said = short_number(float(unseen.prediction[row]))
+            came = entry_text(float(y[row]), kind)
+            said = entry_words(kind, float(unseen.prediction[row]))
         else:
             came, said = str(y[row]), str(classes[unseen.prediction[row].argmax()])
         entries = [entry_text(problem.X[n].iloc[row], written) for n, written in shown.items()]

@@ -311,7 +311,9 @@ def _surprises(found: Analysis) -> list[Part]:
     places, columns = np.flatnonzero(found.target.known), found.strongest
     written = {column.name: column.written for column in found.columns}
     told = {name: written[name] for name in columns[:_MOST_TOLD]}
-    header, rows = surprise_table(found.unseen, found.problem, places, told)
+    header, rows = surprise_table(
+        found.unseen, found.problem, places, told, found.target.column.written
+    )
     if not rows:
         none = "None: the best model could expect rows like the least probable ones among so many."
         return [Words(none)]

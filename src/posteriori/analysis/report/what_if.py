@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.preparation import learn_scale, scaled
-from posteriori.analysis.table.wording import entry_words, short_number
+from posteriori.analysis.table.wording import entry_words, number_within, short_number
 from posteriori.analysis.targets.class_costs import say_classes
 from posteriori.analysis.targets.table_problem import Problem
 from posteriori.drawing.measures import short_text
@@ -224,10 +224,12 @@ def _numbers_said(found: Analysis, model: Any, rows: Array) -> list[tuple[str, s
     predictive = predictive_of(model, inputs)
     point = point_prediction(model, inputs, predictive, found.problem.loss)
     low, high = _ends_of(predictive)
-    return [
-        (short_number(a), short_number(b, 3), f"{short_number(c, 3)} to {short_number(d, 3)}")
-        for a, b, c, d in zip(y, point, low, high, strict=True)
-    ]
+    written = found.target.column.written
+    told = []
+    for came, said, least, most in zip(y, point, low, high, strict=True):
+        ends = (number_within(number, most - least, written) for number in (said, least, most))
+        told.append((entry_words(written, came), next(ends), " to ".join(ends)))
+    return told
 
 
 def _classes_said(found: Analysis, model: Any, rows: Array) -> list[tuple[str, str, str]]:

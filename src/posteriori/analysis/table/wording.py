@@ -18,6 +18,7 @@ __all__ = [
     "fixed_number",
     "listed",
     "number_with_error",
+    "number_within",
     "probability_words",
     "short_number",
 ]
@@ -111,6 +112,23 @@ def number_with_error(value: float, error: float) -> str:
         return fixed_number(value)
     decimals = 1 if error < 10.0 else 0
     return f"{fixed_number(value, decimals)} ± {fixed_number(error, decimals)}"
+
+
+def number_within(value: float, spread: float, kind: str = "number") -> str:
+    """Write a number with three digits, or as many as tell it from others in a spread; codes as :func:`entry_words`.
+
+    Examples
+    --------
+    >>> number_within(1954.3, 14.0), number_within(1954.3, 14.0, "code"), number_within(20.31, 14.0)
+    ('1,954', '1954', '20.3')
+    """
+    digits = 3
+    if 0.0 < spread < math.inf and 0.0 < abs(value) < math.inf:
+        digits = max(
+            digits, 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(spread))
+        )
+    text = short_number(value, min(digits, 15))
+    return text.replace(",", "") if kind == "code" else text
 
 
 def probability_words(p: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
-from posteriori.analysis.table.wording import counted, listed, short_number
+from posteriori.analysis.table.wording import counted, listed, number_within, short_number
 from posteriori.analysis.targets.decided_classes import Decided
 from posteriori.analysis.targets.decided_words import costs_to_tell, said_of_class
 from posteriori.numerics.types import Array
@@ -205,10 +205,9 @@ def _class_to_find(found: Analysis) -> str:
 
 def _density(found: Analysis) -> str:
     """Say where most of the values are."""
-    low, middle, high = (
-        short_number(q, 3) for q in np.quantile(found.problem.y, [0.05, 0.5, 0.95])
-    )
-    return f"Nine of ten values of “{found.target.column.name}” lie between {low} and {high}, half of them below {middle}."
+    column, ends = found.target.column, np.quantile(found.problem.y, [0.05, 0.5, 0.95])
+    low, middle, high = (number_within(q, ends[2] - ends[0], column.written) for q in ends)
+    return f"Nine of ten values of “{column.name}” lie between {low} and {high}, half of them below {middle}."
 
 
 #: What is said of each kind of target.
