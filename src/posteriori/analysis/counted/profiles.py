@@ -19,7 +19,7 @@ from scipy.stats import beta, t as student_t
 
 from posteriori.analysis.fitting.preparation import OTHER, CodeColumns
 from posteriori.analysis.table.columns import Column
-from posteriori.analysis.table.wording import date_words, entry_words, short_number
+from posteriori.analysis.table.wording import date_words, entry_words, number_within, short_number
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -251,6 +251,10 @@ def trait_words(trait: Trait) -> str:
     --------
     >>> trait_words(Trait("age", "number", "", 61.2, 60.1, 62.3, 48.0, 12.0, 10.0))
     'age high, about 61.2'
+    >>> trait_words(
+    ...     Trait("pressure", "number", "", 101_387.2, 101_350.0, 101_420.0, 101_325.0, 40.0, 30.0)
+    ... )
+    'pressure high, about 101,387'
     >>> trait_words(Trait("gain", "number", "", 0.1, 0.0, 0.2, 0.0, 1.2, 2.5))
     'gain wild, sd 2.5'
     >>> trait_words(Trait("plan", "category", "year", 0.9, 0.85, 0.94, 0.5, 0.5))
@@ -267,7 +271,8 @@ def trait_words(trait: Trait) -> str:
             f"{name} {'late' if trait.distance > 0.0 else 'early'}, about {date_words(trait.mean)}"
         )
     where = "high" if trait.distance > 0.0 else "low"
-    about = entry_words("code", trait.mean) if trait.kind == "code" else short_number(trait.mean, 3)
+    code = trait.kind == "code"
+    about = entry_words("code", trait.mean) if code else number_within(trait.mean, trait.spread)
     return f"{name} {where}, about {about}"
 
 
@@ -286,4 +291,6 @@ def trait_numbers(trait: Trait) -> tuple[str, ...]:
     values = (trait.mean, trait.low, trait.high, trait.overall)
     if trait.level:
         return tuple(f"{value:.0%}" for value in values)
+    if trait.kind == "number":
+        return tuple(number_within(v, trait.high - trait.low, digits=4) for v in values)
     return tuple(entry_words(trait.kind, value) for value in values)

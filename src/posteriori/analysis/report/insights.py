@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from posteriori.analysis.fitting.preparation import OTHER, NumberColumns
-from posteriori.analysis.report.what_if import Effects, entry_text, largest_first
-from posteriori.analysis.table.wording import counted, entry_words, short_number
+from posteriori.analysis.report.what_if import Effects, largest_first
+from posteriori.analysis.table.wording import counted, entry_text, entry_words, short_number
 from posteriori.analysis.targets.table_problem import Problem
 from posteriori.analysis.tasks.sections import Markup, Part, Words
 from posteriori.distributions.vectors.mvnormal import MvNormal

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.preparation import learn_scale, scaled
-from posteriori.analysis.table.wording import entry_words, number_within, short_number
+from posteriori.analysis.table.wording import entry_text, entry_words, number_within
 from posteriori.analysis.targets.class_costs import say_classes
 from posteriori.analysis.targets.table_problem import Problem
 from posteriori.drawing.measures import short_text
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from posteriori.analysis.targets.conclusions import Analysis
 
 __all__ = [
-    "DIGITS",
     "EffectCurve",
     "Effects",
     "added_curves",
@@ -30,11 +29,7 @@ __all__ = [
     "effect_curves",
     "largest_first",
     "typical_table",
-    "entry_text",
 ]
-
-#: Digits of numbers that stand in the data.
-DIGITS = 7
 
 
 #: Typical rows that are shown.
@@ -354,14 +349,3 @@ def largest_first(effects: Effects) -> Effects:
         effects.low[order],
         effects.high[order],
     )
-
-
-def entry_text(value: Any, kind: str) -> str:
-    """Write an entry of a converted column as a person would."""
-    if pd.isna(value):
-        return "missing"
-    if kind == "category":
-        return short_text(str(value))
-    if kind == "boolean":
-        return "yes" if value else "no"
-    return short_number(float(value), DIGITS) if kind == "number" else entry_words(kind, value)

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from posteriori.analysis.table.values import dates_of
+from posteriori.drawing.measures import short_text
 
 __all__ = [
     "counted",
     "date_words",
+    "entry_text",
     "entry_words",
     "even_number",
     "fixed_number",
@@ -30,6 +33,8 @@ _SPECIAL = {0.0: "0", math.inf: "∞", -math.inf: "−∞"}
 _HUGE = 1e6
 #: Other numbers are written in full between these.
 _SMALLEST, _LARGEST = 1e-4, 1e9
+#: Digits of numbers that stand in the data.
+_DIGITS = 7
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -114,15 +119,14 @@ def number_with_error(value: float, error: float) -> str:
     return f"{fixed_number(value, decimals)} ± {fixed_number(error, decimals)}"
 
 
-def number_within(value: float, spread: float, kind: str = "number") -> str:
-    """Write a number with three digits, or as many as tell it from others in a spread; codes as :func:`entry_words`.
+def number_within(value: float, spread: float, kind: str = "number", digits: int = 3) -> str:
+    """Write a number with so many digits, or as many as tell it from others in a spread; codes without commas.
 
     Examples
     --------
     >>> number_within(1954.3, 14.0), number_within(1954.3, 14.0, "code"), number_within(20.31, 14.0)
     ('1,954', '1954', '20.3')
     """
-    digits = 3
     if 0.0 < spread < math.inf and 0.0 < abs(value) < math.inf:
         digits = max(
             digits, 2 + math.floor(math.log10(abs(value))) - math.floor(math.log10(spread))
@@ -166,6 +170,17 @@ def entry_words(kind: str, value: Any) -> str:
     if kind == "code":
         return short_number(round(value, 1), 15).replace(",", "")
     return date_words(value) if kind == "date" else short_number(value)
+
+
+def entry_text(value: Any, kind: str) -> str:
+    """Write an entry of a converted column as a person would."""
+    if pd.isna(value):
+        return "missing"
+    if kind == "category":
+        return short_text(str(value))
+    if kind == "boolean":
+        return "yes" if value else "no"
+    return short_number(float(value), _DIGITS) if kind == "number" else entry_words(kind, value)
 
 
 def _with_exponent(value: float, digits: int) -> str:
