@@ -66,6 +66,7 @@ class Block(ABC):
     instead: str = ""  #: What would have been better, and why it was not done.
     gave_up: str = ""  #: What was begun before, and why it was given up.
     exchangeable: Mapping[str, str] = {}  #: Variables whose parts could change places, and how.
+    tells_progress: bool = False  #: Whether it says itself how far it is.
 
     if TYPE_CHECKING:  # attributes or properties
 

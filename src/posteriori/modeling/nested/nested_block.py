@@ -46,6 +46,8 @@ class NestedBlock(Block):
         Makes the exact blocks of what is left.
     """
 
+    tells_progress = True
+
     def __init__(self, group: Group, outside: Outside, inside: Inside) -> None:
         self.group = group
         self.outside = outside

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,7 @@ from posteriori.modeling.forms.state_tables import is_discrete
 from posteriori.modeling.nested.choice import fits_nested
 from posteriori.modeling.nested.nested_block import NestedBlock
 from posteriori.modeling.posterior.posterior import Posterior
+from posteriori.numerics.telling.progress import Progress
 
 __all__ = ["KINDS", "Plan", "make_plan"]
 
@@ -117,7 +119,8 @@ class Plan:
     def _solved(self, block: Block) -> tuple[Block, Result]:
         """Return a block with its result; where it gives up, the approximate one that does not."""
         try:
-            return block, block.solve()
+            with self._told(block):
+                return block, block.solve()
         except GivesUpError as error:
             if self.options is not None and self.options.method is not None:
                 raise
@@ -129,6 +132,19 @@ class Plan:
                 raise error from None
             other.gave_up = error.reason
             return other, result
+
+    def _told(self, block: Block) -> AbstractContextManager[None]:
+        """Say what is solved, where that takes long and the block does not say itself how far it is."""
+        if block.tells_progress:
+            return nullcontext()
+
+        def tell() -> str:
+            place = next(i for i, one in enumerate(self.blocks, 1) if one is block)
+            which = f"block {place} of {len(self.blocks)}, " if len(self.blocks) > 1 else ""
+            return f"{which}{_shortened(block.names)}: {block.method}, {block.cost}"
+
+        wanted = None if self.options is None else self.options.progress
+        return Progress(wanted, kept="nothing").during(tell)
 
     def __repr__(self) -> str:
         return self._text(lambda block: [])

@@ -57,6 +57,7 @@ class VariationalBlock(Block):
     """
 
     method = "variational message passing"
+    tells_progress = True
 
     def __init__(
         self,

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 
 __all__ = ["Progress"]
+
+#: Seconds from one line to the next.
+_BEAT = 0.2
 
 
 class Progress:
@@ -38,11 +44,38 @@ class Progress:
         now = time.monotonic()
         if not self.wanted or now < self.next:
             return
-        self.next = now + 0.2
+        self.next = now + _BEAT
         line = f"{text} ({now - self.start:.0f} s; Ctrl-C keeps {self.kept})"
         sys.stderr.write("\r" + line.ljust(self.width))
         sys.stderr.flush()
         self.width = len(line)
+
+    @contextmanager
+    def during(self, tell: Callable[[], str]) -> Iterator[None]:
+        """Repeat a text beside work that cannot say how far it is: loops that are compiled leave other threads free."""
+        if not self.wanted:
+            yield
+            return
+        over = Event()
+
+        def repeat() -> None:
+            while not over.wait(_BEAT):
+                self._say_of(tell)
+
+        self._say_of(tell)
+        beside = Thread(target=repeat, daemon=True)
+        beside.start()
+        try:
+            yield
+        finally:
+            over.set()
+            beside.join()
+            self.close()
+
+    def _say_of(self, tell: Callable[[], str]) -> None:
+        """Write a text that is made only when there is time for it."""
+        if time.monotonic() >= self.next:
+            self.say(tell())
 
     def close(self) -> None:
         """End the line."""
