@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from posteriori.analysis.fitting.preparation import OTHER, NumberColumns
+from posteriori.analysis.report.figures import draw_effects
 from posteriori.analysis.report.what_if import Effects, largest_first
 from posteriori.analysis.table.wording import counted, entry_text, entry_words, short_number
 from posteriori.analysis.targets.table_problem import Problem
-from posteriori.analysis.tasks.sections import Markup, Part, Words
+from posteriori.analysis.tasks.sections import Beside, Figure, Grid, Markup, Part, Words
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import (
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
 __all__ = [
     "LIMIT",
     "best_tree",
+    "drivers",
     "expected_at_least",
     "level_effects",
     "spread_words",
     "surprise_table",
+    "surprises",
     "surprising_rows",
     "weight_effects",
 ]
@@ -58,8 +61,60 @@ _UNITS = {
     "ProbitRegression": " in probits",
 }
 
+#: Columns whose entries are told of surprising rows.
+_MOST_TOLD = 4
+
 #: A row surprises if the model expected fewer such rows than this.
 LIMIT = 0.1
+
+
+def drivers(found: Analysis) -> list[Part]:
+    """Tell which columns the best single model relies on, and the weights and groups that it has learned."""
+    name = found.words(found.best_single)
+    if not found.problem.kinds:
+        return []
+    if found.importance is None:
+        return [Words(f"No column: “{name}” predicts the same for every row.")]
+    lost = Figure(
+        draw_effects(found.importance, "log density per row lost by shuffling"),
+        f"What “{name}” loses when a column no longer tells what only it knows: the more, the more "
+        "it relies on that column. Lines are the range of three shuffles.",
+    )
+    model = found.outcomes[found.best_single].model
+    groups = _groups(model, name)
+    weights = _weights(model, name, grouped=bool(groups))
+    # both sides are of about one height
+    return [Beside([lost, *weights], groups) if groups else Beside([lost], weights)]
+
+
+def _weights(model: Any, name: str, *, grouped: bool) -> list[Part]:
+    effects = weight_effects(model)
+    if effects is None or not len(effects.names):
+        return []
+    against = "" if grouped else "; a level stands against the most frequent one"
+    caption = (
+        f"Weights of “{name}”. Columns of numbers are in units of their "
+        f"standard deviation{against}."
+    )
+    svg = draw_effects(effects, "weight, posterior mean and 90% interval")
+    return [Figure(svg, caption)]
+
+
+def _groups(model: Any, name: str) -> list[Part]:
+    """Tell of the groups: how much their levels differ, and which of them stand out."""
+    effects = level_effects(model)
+    if effects is None:
+        return []
+    return [
+        Words(
+            "Levels of categories have effects with a common spread, told with its 90% interval: "
+            f"{'; '.join(spread_words(model))}. A level that was not seen has the width of the spread."
+        ),
+        Figure(
+            draw_effects(effects, "effect, mean and 90% interval"),
+            f"The largest effects of levels in “{name}”.",
+        ),
+    ]
 
 
 def weight_effects(pipeline: Any) -> Effects | None:
@@ -128,6 +183,26 @@ def _groups_of(pipeline: Any) -> list[tuple[str, list[str], GroupEffects]]:
 
 
 # -- surprising rows -----------------------------------------------------------------------------
+
+
+def surprises(found: Analysis) -> list[Part]:
+    """Tell the rows that the best model did not expect."""
+    places, columns = np.flatnonzero(found.target.known), found.strongest
+    written = {column.name: column.written for column in found.columns}
+    told = {name: written[name] for name in columns[:_MOST_TOLD]}
+    header, rows = surprise_table(
+        found.unseen, found.problem, places, told, found.target.column.written
+    )
+    if not rows:
+        none = "None: the best model could expect rows like the least probable ones among so many."
+        return [Words(none)]
+    entries = " Of the other columns those are told that go with the target most closely."
+    said = (
+        f"Rows so improbable that the best model expected fewer than {LIMIT:g} of the kind among "
+        "all: errors in the data, or what the model does not know. Row 1 is the first below the "
+        f"header.{entries if columns else ''}"
+    )
+    return [Words(said), Grid(header, rows)]
 
 
 def surprising_rows(unseen: Unseen, codes: Any = None, *, most: int = 8) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,20 +19,8 @@ from posteriori.analysis.report.class_figures import (
     reliability_bins,
 )
 from posteriori.analysis.report.decision_figures import class_picture, threshold_figures
-from posteriori.analysis.report.insights import (
-    LIMIT,
-    best_tree,
-    level_effects,
-    spread_words,
-    surprise_table,
-    weight_effects,
-)
-from posteriori.analysis.report.what_if import (
-    added_curves,
-    driving_first,
-    effect_curves,
-    typical_table,
-)
+from posteriori.analysis.report.insights import best_tree, drivers, surprises
+from posteriori.analysis.report.what_if import adding_columns, changing_columns, typical_rows
 from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.analysis.targets.class_costs import stakes_again
@@ -67,8 +55,6 @@ __all__ = [
 
 #: Columns beside the target in the figure of associations, the strongest.
 _MOST_ASSOCIATED = 11
-#: Columns whose entries are told of surprising rows.
-_MOST_TOLD = 4
 
 
 def comparison_findings(found: Analysis) -> Iterator[Finding]:
@@ -76,11 +62,12 @@ def comparison_findings(found: Analysis) -> Iterator[Finding]:
     yield from found.ranking_findings(found.ranking.rows, partial(_sensitivity, found))
     if not found.ranking.rows[0].failure:
         yield Finding("How well the best model predicts", partial(_predictions, found))
-        yield Finding("What drives the predictions", partial(_drivers, found))
-        yield Finding("What each column adds", partial(_added, found))
+        yield Finding("What drives the predictions", partial(drivers, found))
+        yield Finding("What drives the predictions", partial(changing_columns, found))
+        yield Finding("What each column adds", partial(adding_columns, found))
         yield Finding("The most probable tree", partial(best_tree, found))
-        yield Finding("Some rows", partial(_typical, found))
-        yield Finding("Surprising rows", partial(_surprises, found))
+        yield Finding("Some rows", partial(typical_rows, found))
+        yield Finding("Surprising rows", partial(surprises, found))
     yield Finding(figures.AT_A_GLANCE, partial(_glance, found))
 
 
@@ -108,10 +95,11 @@ def _predictions(found: Analysis) -> list[Part]:
 
 
 def _predicted_numbers(found: Analysis) -> list[Part]:
+    said = Words(intervals_in_words(found.unseen.level, counts="counts" in found.target.traits))
     drawn = [] if found.target.task == "density" else [figures.draw_residuals(found)]
     drawn.append(figures.draw_levels(found.unseen.level))
     return [
-        Words(intervals_in_words(found.unseen.level, counts="counts" in found.target.traits)),
+        said,
         Figures([Figure(svg) for svg in drawn]),
         Words(
             "If the predictive distributions are right, what came is equally likely at every level "
@@ -205,125 +193,6 @@ def _reliability(p: Array, codes: Array, classes: Array) -> str:
         return draw_reliability(bins, "stated probability of a class")
     bins = reliability_bins(p[:, 1], truth[:, 1])
     return draw_reliability(bins, f"stated probability of “{short_text(str(classes[1]), 16)}”")
-
-
-def _drivers(found: Analysis) -> list[Part]:
-    name = found.words(found.best_single)
-    if not found.problem.kinds:
-        return []
-    if found.importance is None:
-        return [Words(f"No column: “{name}” predicts the same for every row.")]
-    lost = Figure(
-        figures.draw_effects(found.importance, "log density per row lost by shuffling"),
-        f"What “{name}” loses when a column no longer tells what only it knows: the more, the more "
-        "it relies on that column. Lines are the range of three shuffles.",
-    )
-    model = found.outcomes[found.best_single].model
-    groups = _groups(model, name)
-    weights = _weights(model, name, grouped=bool(groups))
-    shown = Beside([lost, *weights], groups) if groups else Beside([lost], weights)
-    return [shown, *_curves(found)]  # both sides of about one height
-
-
-def _weights(model: Any, name: str, *, grouped: bool) -> list[Part]:
-    effects = weight_effects(model)
-    if effects is None or not len(effects.names):
-        return []
-    against = "" if grouped else "; a level stands against the most frequent one"
-    caption = (
-        f"Weights of “{name}”. Columns of numbers are in units of their "
-        f"standard deviation{against}."
-    )
-    svg = figures.draw_effects(effects, "weight, posterior mean and 90% interval")
-    return [Figure(svg, caption)]
-
-
-def _groups(model: Any, name: str) -> list[Part]:
-    """Tell of the groups: how much their levels differ, and which of them stand out."""
-    effects = level_effects(model)
-    if effects is None:
-        return []
-    return [
-        Words(
-            "Levels of categories have effects with a common spread, told with its 90% interval: "
-            f"{'; '.join(spread_words(model))}. A level that was not seen has the width of the spread."
-        ),
-        Figure(
-            figures.draw_effects(effects, "effect, mean and 90% interval"),
-            f"The largest effects of levels in “{name}”.",
-        ),
-    ]
-
-
-def _curves(found: Analysis) -> list[Part]:
-    curves = effect_curves(found)
-    if not curves:
-        return []
-    shade = ", with intervals of 90%" if found.problem.classes is None else ""
-    said = (
-        f"What “{found.words(found.kept)}” predicts of a row that is typical in all other columns"
-        f"{shade}:"
-    )
-    target = found.target.column.name
-    return [
-        Words(said),
-        Figures([Figure(figures.draw_curve(curve, target)) for curve in curves]),
-    ]
-
-
-def _added(found: Analysis) -> list[Part]:
-    """Return what each column adds, by the best model that is a sum over columns; nothing without one."""
-    name, curves = added_curves(found)
-    if not curves:
-        return []
-    said = (
-        f"“{found.words(name)}” is a sum of a level and of what each column adds: 0 on average over all "
-        "rows, here with the band that holds it with a probability of 90%, all on one scale. Columns that "
-        "add most come first; one whose band holds a flat line may add nothing."
-    )
-    ends = (
-        min(float(np.asarray(c.low).min()) for c in curves),
-        max(float(np.asarray(c.high).max()) for c in curves),
-    )
-    target = found.target.column.name
-    drawn = [Figure(figures.draw_added(curve, target, ends)) for curve in curves]
-    return [Words(said), Figures(drawn)]
-
-
-def _typical(found: Analysis) -> list[Part]:
-    if found.target.task == "density":
-        return []
-    told = driving_first(found, found.strongest)[:_MOST_TOLD]
-    order = (
-        "predictions, from the lowest to the highest"
-        if found.problem.classes is None
-        else ("certainty, from the least to the most certain")
-    )
-    said = (
-        f"Rows at even steps of their {order}; said by “{found.words(found.kept)}”, which has "
-        "learned from all rows."
-    )
-    rows = Grid(*typical_table(found, np.flatnonzero(found.target.known), told))
-    return [Words(said), rows]
-
-
-def _surprises(found: Analysis) -> list[Part]:
-    places, columns = np.flatnonzero(found.target.known), found.strongest
-    written = {column.name: column.written for column in found.columns}
-    told = {name: written[name] for name in columns[:_MOST_TOLD]}
-    header, rows = surprise_table(
-        found.unseen, found.problem, places, told, found.target.column.written
-    )
-    if not rows:
-        none = "None: the best model could expect rows like the least probable ones among so many."
-        return [Words(none)]
-    entries = " Of the other columns those are told that go with the target most closely."
-    said = (
-        f"Rows so improbable that the best model expected fewer than {LIMIT:g} of the kind among "
-        "all: errors in the data, or what the model does not know. Row 1 is the first below the "
-        f"header.{entries if columns else ''}"
-    )
-    return [Words(said), Grid(header, rows)]
 
 
 def _sensitivity(found: Analysis) -> list[Part]:

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.preparation import learn_scale, scaled
+from posteriori.analysis.report.figures import draw_added, draw_curve
 from posteriori.analysis.table.wording import entry_text, entry_words, number_within
 from posteriori.analysis.targets.class_costs import say_classes
 from posteriori.analysis.targets.table_problem import Problem
+from posteriori.analysis.tasks.sections import Figure, Figures, Grid, Part, Words
 from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import AddsColumns, offers, predictive_of
 from posteriori.numerics.types import Array
@@ -24,16 +26,19 @@ __all__ = [
     "EffectCurve",
     "Effects",
     "added_curves",
+    "adding_columns",
+    "changing_columns",
     "column_importance",
     "driving_first",
     "effect_curves",
     "largest_first",
+    "typical_rows",
     "typical_table",
 ]
 
 
-#: Typical rows that are shown.
-_ROWS = 10
+#: Typical rows that are shown, and columns whose entries are told of them.
+_ROWS, _MOST_TOLD = 10, 4
 
 #: Columns whose curves are drawn, those that matter most.
 _MOST_CURVES = 6
@@ -67,6 +72,42 @@ class EffectCurve(NamedTuple):
     lines: dict[str, Array]
     low: Array | None
     high: Array | None
+
+
+def changing_columns(found: Analysis) -> list[Part]:
+    """Draw what the kept model predicts of a typical row as each column changes."""
+    curves = effect_curves(found)
+    if not curves:
+        return []
+    shade = ", with intervals of 90%" if found.problem.classes is None else ""
+    said = (
+        f"What “{found.words(found.kept)}” predicts of a row that is typical in all other columns"
+        f"{shade}:"
+    )
+    target = found.target.column.name
+    return [
+        Words(said),
+        Figures([Figure(draw_curve(curve, target)) for curve in curves]),
+    ]
+
+
+def adding_columns(found: Analysis) -> list[Part]:
+    """Return what each column adds, by the best model that is a sum over columns; nothing without one."""
+    name, curves = added_curves(found)
+    if not curves:
+        return []
+    said = (
+        f"“{found.words(name)}” is a sum of a level and of what each column adds: 0 on average over all "
+        "rows, here with the band that holds it with a probability of 90%, all on one scale. Columns that "
+        "add most come first; one whose band holds a flat line may add nothing."
+    )
+    ends = (
+        min(float(np.asarray(c.low).min()) for c in curves),
+        max(float(np.asarray(c.high).max()) for c in curves),
+    )
+    target = found.target.column.name
+    drawn = [Figure(draw_added(curve, target, ends)) for curve in curves]
+    return [Words(said), Figures(drawn)]
 
 
 def effect_curves(found: Analysis) -> list[EffectCurve]:
@@ -172,6 +213,24 @@ def _typical_row(X: pd.DataFrame, kinds: dict[str, str], count: int) -> pd.DataF
             apart += (series != usual[name]).to_numpy(float)
     nearest = X.iloc[[int(np.argmin(apart))] * count].reset_index(drop=True)
     return nearest.fillna(usual)
+
+
+def typical_rows(found: Analysis) -> list[Part]:
+    """Tell what is said of rows at even steps of the predictions."""
+    if found.target.task == "density":
+        return []
+    told = driving_first(found, found.strongest)[:_MOST_TOLD]
+    order = (
+        "predictions, from the lowest to the highest"
+        if found.problem.classes is None
+        else ("certainty, from the least to the most certain")
+    )
+    said = (
+        f"Rows at even steps of their {order}; said by “{found.words(found.kept)}”, which has "
+        "learned from all rows."
+    )
+    rows = Grid(*typical_table(found, np.flatnonzero(found.target.known), told))
+    return [Words(said), rows]
 
 
 def driving_first(found: Analysis, columns: Sequence[str]) -> list[str]:
