@@ -28,6 +28,7 @@ from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.selection.cross_validation import Metrics, recorded_log_density
+from posteriori.selection.lines.series_lines import NAIVE
 from posteriori.selection.stacking import bootstrapped_weights, log_mixed
 from posteriori.sequence.series.series_clock import set_clock
 from posteriori.sequence.series.series_rows import SeriesRows
@@ -41,6 +42,7 @@ __all__ = [
     "choose_origins",
     "crps_of_draws",
     "foresees",
+    "is_asked",
     "join_origins",
     "measure_scores",
     "naive_forecasts",
@@ -189,7 +191,7 @@ def foresees(rows: SeriesRows, known: int) -> bool:
 
 
 def suited_series(problem: ForecastProblem, names: Any) -> list[Candidate]:
-    """Return the candidates that suit a series, cheapest first."""
+    """Return the candidates that suit a series, cheapest first; beside those asked for by name what repeats values."""
     y = problem.rows.y[~np.isnan(problem.rows.y)]
     traits = ["regular"] if problem.rows.clock.regular else []
     traits += ["positive"] if (y > 0.0).all() else []
@@ -197,9 +199,16 @@ def suited_series(problem: ForecastProblem, names: Any) -> list[Candidate]:
     traits += ["seasonal"] if problem.periods else []
     traits += ["short season"] if min(problem.periods, default=np.inf) <= _LONGEST_REPEATED else []
     traits += ["without inputs"] if not problem.rows.inputs.shape[1] else []
-    if not names and y.min() == y.max():
-        names = ("constant",)
-    return candidates_for("series", names, targets=traits)
+    if y.min() == y.max():
+        return candidates_for("series", names or ("constant",), targets=traits)
+    found = candidates_for("series", names, targets=traits)
+    suited = candidates_for("series", targets=traits) if names else found
+    return [*(c for c in suited if c.name in NAIVE and c not in found), *found]
+
+
+def is_asked(candidate: Candidate, names: Sequence[str]) -> bool:
+    """Tell whether a candidate is among those asked for by name or title, which are all where there are no names."""
+    return not names or candidate.name in names or candidate.words in names
 
 
 def _fit_series(problem: ForecastProblem, candidate: Candidate, known: int) -> Any:

@@ -131,8 +131,35 @@ def test_gaps_and_irregular_times_are_taken() -> None:
     f = forecast(odd, time="year", value="flow", origins=2, horizon=3)
     assert any("irregular" in note for note in f.notes)
     assert set(f.outcomes) >= {"constant", "level", "trend"}
-    assert "walk" not in f.outcomes
+    assert "walk + season" not in f.outcomes
+    assert f.outcomes["walk"].model[-1].forecast(time=[101.0, 140.0]).mean == pytest.approx(
+        odd["flow"].iloc[-1]
+    )
     assert np.isfinite(f.frame.to_numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "asked", "beside"),
+    [
+        (monthly(60), {"time": "month", "value": "sales"}, ("level",), {"walk", "seasonal walk"}),
+        (yearly(), {"time": "year", "value": "flow"}, ("constant", "level"), {"walk"}),
+        (yearly(), {"time": "year", "value": "flow"}, ("walk", "level"), set()),
+    ],
+)
+def test_models_that_repeat_values_are_ranked_beside_those_asked_for(
+    table: pd.DataFrame, options: dict[str, Any], asked: tuple[str, ...], beside: set[str]
+) -> None:
+    f = forecast(table, models=asked, horizon=3, origins=2, **options)
+    assert set(f.outcomes) == {*asked, *beside, *({"average"} if len(asked) > 1 else ())}
+    assert {row.name for row in f.ranking.rows} == set(f.outcomes)
+    assert all(f.metrics[name]["MAE"] > 0.0 for name in beside)
+    assert f.kept == ("average" if len(asked) > 1 else asked[0])
+    members = getattr(f.fitted, "models", {asked[0]: f.fitted})
+    assert set(members) <= set(asked)
+    assert f.components_of in asked
+    note = "ranked beside; no forecast is made of"
+    assert sum(note in said for said in f.notes) == bool(beside)
+    assert "repeating the last value" in f.verdict
 
 
 @pytest.mark.parametrize(

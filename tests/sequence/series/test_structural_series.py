@@ -239,6 +239,21 @@ def test_irregular_levels_are_brownian():
     assert ahead.variance[1] - ahead.variance[0] == pytest.approx(0.16 * 2.5, abs=1e-9)
 
 
+def test_irregular_walks_are_brownian_without_noise():
+    times = np.array([0.0, 0.513, 0.8, 2.917, 3.0, 5.7, 9.101])
+    y = np.array([1.0, 1.5, 0.7, np.nan, 2.0, 2.4, 1.9])
+    model = StructuralSeries("walk", scales={"level": 0.4}).fit(y, time=times)
+    seen = ~np.isnan(y)
+    cov = 9 * y[seen].var() + 0.16 * np.minimum.outer(times, times)
+    expected = multivariate_normal(np.full(6, y[seen].mean()), cov[np.ix_(seen, seen)]).logpdf(
+        y[seen]
+    )
+    assert float(model.log_evidence_) == pytest.approx(expected, abs=1e-9)
+    ahead = model.forecast(time=[9.6, 12.1])
+    np.testing.assert_allclose(ahead.mean, 1.9, atol=1e-9)
+    np.testing.assert_allclose(ahead.variance, 0.16 * np.array([9.6 - 9.101, 12.1 - 9.101]))
+
+
 def test_left_out_steps_are_gaps():
     dates = pd.date_range("2020-01-31", periods=24, freq="ME")
     y = made_series(24, 7)

@@ -39,6 +39,7 @@ from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.analysis.tasks.sections import CodeAgain, Figure, Finding, Name
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
+from posteriori.selection.origin_scores import is_asked
 from posteriori.sequence.series.series_average import SeriesAverage
 from posteriori.sequence.series.structural_series import StructuralSeries
 
@@ -91,11 +92,19 @@ class Forecast(RankedResult):
 
     @property
     def kept(self) -> str:
-        """The candidate that makes the forecast: the average if there is one, else the best.
+        """The candidate that makes the forecast: the average if there is one, else the best that was asked for.
 
         Who is first after a few origins is partly first by luck, and surer than it should be.
         """
-        return AVERAGE if AVERAGE in self.outcomes else self.best
+        if AVERAGE in self.outcomes:
+            return AVERAGE
+        return next(
+            (n for n, o in self.outcomes.items() if self.asks(o) and not o.failure), self.best
+        )
+
+    def asks(self, outcome: Outcome) -> bool:
+        """Tell whether a model was asked for, as all are where none is named, or is ranked beside these."""
+        return is_asked(outcome.candidate, self.options.models)
 
     @property
     def seed(self) -> int:
@@ -137,6 +146,7 @@ class Forecast(RankedResult):
             row
             for row in self.ranking.rows
             if (o := self.outcomes[row.name]).model is not None
+            and self.asks(o)
             and isinstance(o.model[-1], StructuralSeries)
         ]
         return max(found, key=lambda row: np.nan_to_num(row.weight)).name if found else ""

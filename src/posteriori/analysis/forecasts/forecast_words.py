@@ -93,7 +93,8 @@ def _repeated(found: Forecast) -> dict[str, _Repeated]:
 def _rivals(found: Forecast) -> list[float]:
     """Return medians for the last step of all models that foresaw about as well as the best; none for many series."""
     near = [row.name for row in found.ranking.rows if row.name == found.best or _is_near(row, 1.0)]
-    models = [found.outcomes[name].model for name in near if name != AVERAGE]
+    near = [name for name in near if name != AVERAGE and found.asks(found.outcomes[name])]
+    models = [found.outcomes[name].model for name in near]
     if len(models) < 2 or None in models:
         return []
     made = [model[-1].forecast(**found.prepared.asked_steps) for model in models]

@@ -34,6 +34,7 @@ from posteriori.analysis.ranking.ranked_outcomes import (
 )
 from posteriori.analysis.table.dated_column import DatedTable, read_dated_table
 from posteriori.analysis.table.reading import to_pandas
+from posteriori.analysis.table.wording import listed
 from posteriori.analysis.tasks.contract import Table
 from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparison import Comparison
@@ -41,6 +42,7 @@ from posteriori.selection.cross_validation import Metrics
 from posteriori.selection.origin_scores import (
     ForecastProblem,
     average_scores,
+    is_asked,
     join_origins,
     measure_scores,
     score_from_origin,
@@ -246,18 +248,27 @@ def _forecast_series(
         on_outcome=on_outcome,
     )
     outcomes = all_outcomes(candidates, reached, ended)
-    found = _rank_series(outcomes, problem, options.seed)
-    notes = (*dated.notes, *prepared.notes, *told_end(ended))
+    found = _rank_series(outcomes, problem, options)
+    beside = [c.name for c in candidates if not is_asked(c, options.models)]
+    notes = (*dated.notes, *prepared.notes, *_told_beside(beside), *told_end(ended))
     return Forecast(
         dated, prepared, options, *found, notes=notes, interrupted=ended == "interrupted"
     )
 
 
+def _told_beside(names: Sequence[str]) -> list[str]:
+    """Say which models are ranked although they were not asked for."""
+    if not names:
+        return []
+    each, made = ("repeats", "it") if len(names) == 1 else ("repeat", "them")
+    return [f"{listed(names)}, which {each} values, ranked beside; no forecast is made of {made}"]
+
+
 def _rank_series(
-    outcomes: dict[str, Outcome], problem: ForecastProblem, seed: int
+    outcomes: dict[str, Outcome], problem: ForecastProblem, options: ForecastOptions
 ) -> tuple[dict[str, Outcome], Comparison, dict[str, Metrics]]:
     """Return all candidates and their average, best first, their ranking, and errors of what they foretold."""
-    weights = _add_average(outcomes, problem, seed)
+    weights = _add_average(outcomes, problem, options)
     unseen = {name: o.unseen for name, o in outcomes.items() if o.unseen is not None}
     held = {name: problem.sum_by_origin(one.log_density) for name, one in unseen.items()}
     if len(problem.origins) == 1:  # then values stand for themselves
@@ -268,17 +279,18 @@ def _rank_series(
 
 
 def _add_average(
-    outcomes: dict[str, Outcome], problem: ForecastProblem, seed: int
+    outcomes: dict[str, Outcome], problem: ForecastProblem, options: ForecastOptions
 ) -> dict[str, float]:
-    """Add the average of all candidates that have said something, and return its weights."""
-    members = {name: o for name, o in outcomes.items() if o.unseen is not None}
+    """Add the average of all candidates that were asked for and have said something, and return its weights."""
+    asked = {name: o for name, o in outcomes.items() if is_asked(o.candidate, options.models)}
+    members = {name: o for name, o in asked.items() if o.unseen is not None}
     if len(members) < 2:
         return {}
     scores, shares = average_scores(
         [o.unseen for o in members.values()],
         [o.model[-1].log_predictive_ for o in members.values()],
         problem,
-        np.random.default_rng(seed),
+        np.random.default_rng(options.seed),
     )
     weights = dict(zip(members, shares.tolist(), strict=True))
     kept = {name: share for name, share in weights.items() if share > 0.0}

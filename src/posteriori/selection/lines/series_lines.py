@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from posteriori.selection.lines.candidate import Candidate
 
-__all__ = ["SERIES"]
+__all__ = ["NAIVE", "SERIES"]
 
 _STRUCTURAL = "posteriori.sequence.StructuralSeries"
 _AUTOREGRESSIVE = "posteriori.sequence.AutoregressiveSeries"
@@ -16,11 +16,14 @@ _LAGS = "weights of lags N(0, 1/k²), common scale Inv-Gamma(½, 0.1), in units 
 #: Name, trend, what it asks of a series, and cost without and with a season.
 _TRENDS = (
     ("constant", "constant", "any", 1.0, 0.0),
-    ("walk", "walk", "regular", 1.0, 50.0),
+    ("walk", "walk", "any", 1.0, 50.0),
     ("level", "level", "any", 40.0, 60.0),
     ("trend", "trend", "any", 100.0, 80.0),
     ("damped trend", "damped", "regular", 300.0, 300.0),
 )
+
+#: What repeats the last value, and the last season: all else is measured by it.
+NAIVE = ("walk", "seasonal walk")
 
 
 def _asks(*words: str) -> str:

@@ -177,7 +177,7 @@ class SeriesForm(NamedTuple):
     @property
     def accepts_irregular(self) -> bool:
         """Whether times need not be steps."""
-        plain = self.trend in ("constant", "line", "level", "trend", "smooth")
+        plain = self.trend in ("constant", "walk", "line", "level", "trend", "smooth")
         drifts = self.drifting and self.n_inputs > 0
         return plain and not (self.seasons or self.cycle or self.autoregression or drifts)
 
