@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.numerics.blocks.block_sizes import WITH_COPY, rows_per_block
 from posteriori.numerics.compilation import as_kernel_input, kernel
 from posteriori.numerics.types import Array, IntArray
 
@@ -70,11 +69,11 @@ def _sorted(rows: Array) -> tuple[IntArray, Array]:
     # Gaps are equal to one another, as no other NaN is: infinity stands for them, no row has it.
     rows[np.isnan(rows)] = np.inf
     order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
-    new = np.ones(len(order), dtype=bool)
-    step = rows_per_block(rows.shape[1], WITH_COPY)
-    for first in range(1, len(order), step):
-        here = order[first - 1 : first + step]
-        new[first : first + step] = (rows[here[1:]] != rows[here[:-1]]).any(axis=1)
+    new = np.zeros(len(order), dtype=bool)
+    new[:1] = True
+    for column in rows.T:
+        entries = column[order]
+        new[1:] |= entries[1:] != entries[:-1]
     return order, new
 
 
