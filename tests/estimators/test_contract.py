@@ -32,7 +32,7 @@ from posteriori.classification import (
 )
 from posteriori.density import TargetHistogram, TargetKernelDensity
 from posteriori.distributions import MvNormal, NormalInverseWishart
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import has_atoms
 from posteriori.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,

@@ -20,7 +20,7 @@ from posteriori.distributions import (
     StudentT,
 )
 from posteriori.distributions.algebra.integrals import integrate_against
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import has_atoms
 from posteriori.information import (
     channel_capacity,
     coding_bound,

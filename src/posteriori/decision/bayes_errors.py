@@ -18,8 +18,7 @@ from posteriori.decision.intervals import decision_regions
 from posteriori.decision.rules import check_priors
 from posteriori.distributions.algebra.integrals import integrate_against, trusted
 from posteriori.distributions.algebra.landmarks import landmarks
-from posteriori.distributions.base import Univariate
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import Univariate, has_atoms
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 

@@ -13,8 +13,7 @@ from scipy.special import ndtr
 
 from posteriori.decision.class_posteriors import check_classes
 from posteriori.decision.rules import check_loss, check_priors
-from posteriori.distributions.base import Univariate
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import Univariate, has_atoms
 from posteriori.numerics.types import Array
 
 __all__ = ["Region", "decision_regions"]

@@ -23,7 +23,7 @@ from posteriori.numerics.telling.parameter_words import naming_parameters
 from posteriori.numerics.types import Array, Seed
 from posteriori.numerics.validation import as_observation
 
-__all__ = ["CAPABILITIES", "Distribution", "Symmetric", "Univariate", "any_of"]
+__all__ = ["CAPABILITIES", "Distribution", "Symmetric", "Univariate", "any_of", "has_atoms"]
 
 #: What a distribution may be asked for; families provide what exists for them.
 CAPABILITIES = (
@@ -387,6 +387,18 @@ class Symmetric(Univariate):
     @property
     def _centre(self) -> Array:
         return self.mean
+
+
+def has_atoms(d: Any) -> bool:
+    """Tell whether single points have probability: whether ``log_prob`` is a mass.
+
+    Examples
+    --------
+    >>> from posteriori import Normal, Poisson
+    >>> has_atoms(Poisson(3.0)), has_atoms(Normal(0.0, variance=1.0))
+    (True, False)
+    """
+    return bool(d._has_atoms)
 
 
 def any_of(flags: Any) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from posteriori.distributions.base import Distribution
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["has_atoms", "join_members", "joined", "take_members"]
+__all__ = ["join_members", "joined", "take_members"]
 
 _D = TypeVar("_D", bound=Distribution)
 
@@ -76,15 +76,3 @@ def join_members(shape: tuple[int, ...], positions: Sequence[IntArray], found: S
         return whole.reshape(*shape, *whole.shape[1:])
 
     return joined(found, put)
-
-
-def has_atoms(d: Any) -> bool:
-    """Tell whether single points have probability: whether ``log_prob`` is a mass.
-
-    Examples
-    --------
-    >>> from posteriori import Normal, Poisson
-    >>> has_atoms(Poisson(3.0)), has_atoms(Normal(0.0, variance=1.0))
-    (True, False)
-    """
-    return bool(d._has_atoms)

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.distributions.base import Univariate
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import Univariate, has_atoms
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.binomial import Binomial
 from posteriori.distributions.counts.categorical import Categorical

@@ -18,7 +18,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import has_atoms
 from posteriori.estimators.class_probabilities import fit_classes, spread_over_classes
 from posteriori.estimators.contract import (
     HasSteps,

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from posteriori.distributions.batches import has_atoms, take_members
+from posteriori.distributions.base import has_atoms
+from posteriori.distributions.batches import take_members
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import Candidate, candidates_for

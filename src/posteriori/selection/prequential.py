@@ -19,7 +19,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import has_atoms
 from posteriori.distributions.conjugate.bayes_rule import bayes
 from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.joint.normal_gamma import NormalGamma

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from posteriori.distributions.base import Univariate
-from posteriori.distributions.batches import has_atoms, take_members
+from posteriori.distributions.base import Univariate, has_atoms
+from posteriori.distributions.batches import take_members
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.numerics.types import Array, IntArray
 from posteriori.tree.mixture_quantiles import (

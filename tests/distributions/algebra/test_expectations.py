@@ -37,7 +37,7 @@ from posteriori.distributions import (
 from posteriori.distributions.algebra.expectations import expect
 from posteriori.distributions.algebra.integrals import integrate_against
 from posteriori.distributions.algebra.maps import AffineMap, ExpMap
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import has_atoms
 from posteriori.information import entropy, kl_divergence
 from tests.distributions.families import FAMILIES, UNIVARIATE
 

@@ -17,7 +17,8 @@ from posteriori.distributions import (
     Poisson,
     UnivariateMixture,
 )
-from posteriori.distributions.batches import has_atoms, take_members
+from posteriori.distributions.base import has_atoms
+from posteriori.distributions.batches import take_members
 
 TWO = Mixture([0.3, 0.7], Normal([0.0, 3.0], variance=[1.0, 2.0]))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from posteriori.distributions import Mixture, Normal, Poisson
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import has_atoms
 from posteriori.distributions.composites.repeated import Repeated
 
 BASE = Mixture([0.3, 0.7], Normal([0.0, 3.0], variance=[1.0, 2.0]))

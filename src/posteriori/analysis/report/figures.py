@@ -11,7 +11,7 @@ import pandas as pd
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import number_with_error
 from posteriori.analysis.tasks.sections import ColumnList, Figure, Finding, Items
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import has_atoms
 from posteriori.drawing.charts.chart import BROAD, Axis, Chart
 from posteriori.drawing.charts.marks import (
     Band,

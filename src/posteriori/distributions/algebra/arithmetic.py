@@ -29,8 +29,7 @@ from posteriori.distributions.algebra.convolution import (
 from posteriori.distributions.algebra.expectations import expect
 from posteriori.distributions.algebra.maps import AffineMap, LinearMap, PowerMap
 from posteriori.distributions.algebra.transformed import Transformed
-from posteriori.distributions.base import Distribution, Univariate
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import Distribution, Univariate, has_atoms
 from posteriori.distributions.composites.numeric import NumericCounts
 from posteriori.distributions.composites.point_mass import PointMass
 from posteriori.distributions.numbers.log_normal import LogNormal

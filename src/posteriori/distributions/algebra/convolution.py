@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import has_atoms
 from posteriori.distributions.composites.numeric import Numeric, NumericCounts
 from posteriori.numerics.lazy import fft
 from posteriori.numerics.types import Array

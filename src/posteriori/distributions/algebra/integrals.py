@@ -13,8 +13,7 @@ import numpy as np
 from posteriori.distributions.algebra.count_panels import sum_counts
 from posteriori.distributions.algebra.density_panels import integrate_density
 from posteriori.distributions.algebra.landmarks import landmarks
-from posteriori.distributions.base import Univariate
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import Univariate, has_atoms
 from posteriori.numerics.calculus.quadrature import Integral
 from posteriori.numerics.types import Array, number
 

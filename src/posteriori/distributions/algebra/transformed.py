@@ -23,8 +23,8 @@ from posteriori.distributions.algebra.maps import (
     PiecewiseMap,
     PowerMap,
 )
-from posteriori.distributions.base import Distribution, Univariate, any_of
-from posteriori.distributions.batches import has_atoms, take_members
+from posteriori.distributions.base import Distribution, Univariate, any_of, has_atoms
+from posteriori.distributions.batches import take_members
 from posteriori.distributions.numbers.log_normal import LogNormal
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.numerics.calculus.roots import invert_increasing

@@ -15,8 +15,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from posteriori.distributions.base import Distribution, Univariate
-from posteriori.distributions.batches import has_atoms, joined, take_members
+from posteriori.distributions.base import Distribution, Univariate, has_atoms
+from posteriori.distributions.batches import joined, take_members
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.counts.count_sweep import mixed_count_quantile
 from posteriori.distributions.poles import log_prob_beside_poles

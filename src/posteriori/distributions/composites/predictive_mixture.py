@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from posteriori.distributions.base import Univariate
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import Univariate, has_atoms
 from posteriori.numerics.calculus.roots import invert_increasing, invert_smooth, least_whole
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array

@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from posteriori.distributions.base import Univariate
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import Univariate, has_atoms
 from posteriori.numerics.types import Array
 
 __all__ = ["Repeated"]

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.distributions.base import Univariate
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import Univariate, has_atoms
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.construction import member
 from posteriori.modeling.binding.places import member_index

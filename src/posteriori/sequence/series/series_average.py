@@ -12,8 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from posteriori.distributions.base import Univariate
-from posteriori.distributions.batches import has_atoms
+from posteriori.distributions.base import Univariate, has_atoms
 from posteriori.distributions.composites.predictive_mixture import PredictiveMixture
 from posteriori.numerics.lazy import special
 from posteriori.numerics.random import as_generator

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.distributions.base import Univariate
-from posteriori.distributions.batches import has_atoms, take_members
+from posteriori.distributions.base import Univariate, has_atoms
+from posteriori.distributions.batches import take_members
 from posteriori.inference.quadrature.tilted import Line
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, Layout
 from posteriori.modeling.binding.construction import construct
