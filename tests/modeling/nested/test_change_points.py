@@ -13,6 +13,7 @@ from posteriori import (
     Beta,
     Categorical,
     Chain,
+    Dirichlet,
     Gamma,
     Input,
     Model,
@@ -254,6 +255,20 @@ def test_states_without_zeros_or_with_too_many_paths_are_not_listed():
     m.y = Normal(take([0.0, 1.0], m.z), variance=1.0)
     assert possible(m, "z", y=NUMBERS) is None
     assert possible(rates()[0], "z", 5, y=COUNTS) is None
+
+
+def test_unknown_probabilities_are_not_zero_but_for_numbers_that_make_them_so():
+    """Beside an unknown chance, a known 0 still leaves few paths."""
+    m = Model()
+    m.stay = Beta(9.0, 1.0)
+    m.start = Dirichlet([1.0, 1.0])
+    m.u = Categorical(m.start).iid(3)
+    m.z = Chain(Bernoulli(0.0), lambda z: Bernoulli(take([1.0 - m.stay, 1.0], z)), length="t")
+    m.y = Normal(take([0.0, 1.0], m.z), variance=1.0)
+    m.x = Normal(take([0.0, 1.0], m.u), variance=1.0)
+    data = {"y": NUMBERS[:4], "x": np.zeros(3)}
+    assert possible(m, "u", **data) is None
+    np.testing.assert_array_equal(possible(m, "z", **data), np.tri(4, 4, -1)[:, ::-1])
 
 
 def test_inputs_on_the_plate_of_the_chain():

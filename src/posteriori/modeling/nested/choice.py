@@ -102,7 +102,7 @@ def choose_outside(group: Group, inside: Inside) -> Outside | str:
     reason = "no few unknowns make the others exact"
     # normal unknowns are what exact blocks are best at: they are fixed last
     for fixed in (_without_normals(candidates, group), candidates):
-        if not fixed or not _is_exact(fixed, group, inside):
+        if not fixed or _needs_an_order(fixed, group) or not _is_exact(fixed, group, inside):
             continue
         told_apart = _told_apart(fixed, group, inside)
         if told_apart is None:
@@ -116,17 +116,20 @@ def choose_outside(group: Group, inside: Inside) -> Outside | str:
     return reason
 
 
+def _needs_an_order(items: Mapping[str, Free | States], group: Group) -> bool:
+    """Tell whether parts could change places that nobody asked to put in order."""
+    return not _is_asked_for(group) and could_change_places(items, group)
+
+
 def _told_apart(
     items: dict[str, Free | States], group: Group, inside: Inside
 ) -> dict[str, Free | States] | None:
-    """Return unknowns none of which could change places, of classes alike in order if asked for.
+    """Return unknowns none of which could change places, of classes alike in order.
 
     Classes whose priors overlap without being equal are integrated over in all their orders.
     """
-    if not could_change_places(items, group):
+    if not _is_asked_for(group) or not could_change_places(items, group):
         return items
-    if not _is_asked_for(group):
-        return None
     found = in_order(items, group, inside)
     return items if found is None and are_told_apart(items, group, inside) else found
 

@@ -15,8 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.base import Univariate, has_atoms
+from posteriori.distributions.numbers.beta import Beta
+from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.modeling.binding.bound import BoundFactor
 from posteriori.modeling.binding.construction import member
+from posteriori.modeling.binding.labelled import Access
 from posteriori.modeling.binding.places import member_index
 from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.forms.fixing import fix_factors
@@ -114,6 +117,8 @@ def possible_states(name: str, group: Group, most: float) -> Array | None:
     group : Group
     most : float
     """
+    if all(_are_drawn(factor, group) for factor in group.factors if factor.name == name):
+        return None
     names = _with_parents(name, group)
     factors = None if names is None else _at_typical_numbers(names, group)
     if names is None or factors is None:
@@ -132,6 +137,14 @@ def possible_states(name: str, group: Group, most: float) -> Array | None:
         return None
     rows = [found[(name, j)] for j in range(int(np.prod(shape)))]
     return np.unique(np.array(rows).T, axis=0).reshape(-1, *shape).astype(np.float64)
+
+
+def _are_drawn(factor: BoundFactor, group: Group) -> bool:
+    """Tell whether probabilities are unknown numbers with a prior that has no mass at 0 and 1."""
+    if len(factor.terms) != 1 or np.any(factor.terms[0].table.values != 1.0):
+        return False
+    seen = {group.bound.families[a.name] for a in factor.accesses if isinstance(a, Access)}
+    return bool(seen) and seen <= {Beta, Dirichlet}
 
 
 def _with_parents(name: str, group: Group) -> list[str] | None:
