@@ -15,6 +15,12 @@ import pandas as pd
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from posteriori.analysis.fitting.date_seasons import (
+    season_names,
+    season_numbers,
+    season_waves,
+    wave_names,
+)
 from posteriori.estimators.base.base_estimator import BaseEstimator
 from posteriori.estimators.contract import PreparesBlocks, TellsBends, offers
 from posteriori.numerics.blocks.row_blocks import RowBlocks
@@ -80,7 +86,14 @@ class NumberColumns(TransformerMixin, BaseEstimator):
     outputs : int
         How many predictors the effects of groups are on, K − 1 for K classes: with many, rare levels
         share one.
+    seasons : mapping from column to tuple of {"day of year", "day of week", "hour"}, optional
+        Cycles of dates, which are told by waves beside the time.
+    most_waves : int
+        Pairs of waves of a cycle, at most; models that bend every input need one.
     """
+
+    seasons: Any = None  # files of earlier versions have none
+    most_waves = 1
 
     def __init__(
         self,
@@ -90,12 +103,16 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         max_levels: int = 20,
         grouped: bool = False,
         outputs: int = 1,
+        seasons: Mapping[str, tuple[str, ...]] | None = None,
+        most_waves: int = 3,
     ) -> None:
         self.kinds = kinds
         self.basis = basis
         self.max_levels = max_levels
         self.grouped = grouped
         self.outputs = outputs
+        self.seasons = seasons
+        self.most_waves = most_waves
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         """Learn means, scales and levels of a table."""
@@ -153,6 +170,8 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         straight = [s for s in self.scales_ if s not in curved]
         parts = [scaled(scale, X)[:, None] for scale in straight]
         parts += [_is_missing(s, X)[:, None] for s in self.scales_ if s.flag]
+        waves = season_waves(self.seasons or {}, X, self.most_waves)
+        parts += [wave[:, None] for wave in waves]
         coded = _group_codes if self.grouped else _indicators
         parts += [coded(levels, X) for levels in self.levels_]
         # columns that never change have no effect, and models want one: as NoColumns has it
@@ -175,6 +194,7 @@ class NumberColumns(TransformerMixin, BaseEstimator):
             names += list(self.basis_.get_feature_names_out([s.name for s in curved]))
         names += [s.name for s in self.scales_ if self.basis_ is None or s not in curved]
         names += [f"{s.name} missing" for s in self.scales_ if s.flag]
+        names += wave_names(self.seasons or {}, self.most_waves)
         if not self.grouped:
             names += [
                 f"{part.name} = {level}" for part in self.levels_ for level in part.levels[1:]
@@ -206,11 +226,22 @@ class CodeColumns(TransformerMixin, BaseEstimator):
     ----------
     kinds : mapping from column to {"number", "boolean", "date", "category"}
     max_levels : int
+    seasons : mapping from column to tuple of {"day of year", "day of week", "hour"}, optional
+        Cycles of dates, in which each has a place: numbers that come after all columns.
     """
 
-    def __init__(self, kinds: Mapping[str, str], *, max_levels: int = 20) -> None:
+    seasons: Any = None  # files of earlier versions have none
+
+    def __init__(
+        self,
+        kinds: Mapping[str, str],
+        *,
+        max_levels: int = 20,
+        seasons: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
         self.kinds = kinds
         self.max_levels = max_levels
+        self.seasons = seasons
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         """Learn the levels of a table."""
@@ -236,12 +267,12 @@ class CodeColumns(TransformerMixin, BaseEstimator):
                 parts.append(_recoded(X[name], place, unknown=0.0, missing=np.nan))
             else:
                 parts.append(X[name].to_numpy(np.float64))
-        return np.column_stack(parts)
+        return np.column_stack([*parts, *season_numbers(self.seasons or {}, X)])
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the columns."""
         del input_features
-        return np.array(list(self.kinds), dtype=object)
+        return np.array([*self.kinds, *season_names(self.seasons or {})], dtype=object)
 
     def group_names(self) -> list[str]:
         """Return no names: categories are no groups here."""
@@ -256,12 +287,14 @@ class CodeColumns(TransformerMixin, BaseEstimator):
     def columns(self) -> list[str]:
         """The kinds as :class:`NaiveBayes` names them."""
         known = {"boolean": "bernoulli", "category": "categorical"}
-        return [known.get(kind, "normal") for kind in self.kinds.values()]
+        seasons = len(season_names(self.seasons or {}))
+        return [known.get(kind, "normal") for kind in self.kinds.values()] + ["normal"] * seasons
 
     @property
     def asked_columns(self) -> list[str]:
         """The kinds as trees name them, which ask for one column at a time."""
-        return ["categorical" if kind == "category" else "number" for kind in self.kinds.values()]
+        kinds = [*self.kinds.values(), *season_names(self.seasons or {})]
+        return ["categorical" if kind == "category" else "number" for kind in kinds]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "levels_")

@@ -17,7 +17,7 @@ from posteriori.analysis.fitting.running import Outcome, Reached
 from posteriori.analysis.ranking.ranked_outcomes import rank_outcomes, told_end
 from posteriori.analysis.table.columns import MANY_LEVELS, Column
 from posteriori.analysis.table.values import are_whole_days, dates_of
-from posteriori.analysis.table.wording import counted
+from posteriori.analysis.table.wording import counted, listed
 from posteriori.analysis.targets.conclusions import Analysis
 from posteriori.analysis.targets.decided_classes import Decided, decide_unseen
 from posteriori.analysis.targets.table_problem import Problem, Target
@@ -75,7 +75,7 @@ def conclude(
     decided = _decisions(goal, problem, outcomes)
     metrics = {name: {**errors, **_told(decided.get(name))} for name, errors in metrics.items()}
     rows = [replace(row, errors=metrics.get(row.name, {})) for row in ranking.rows]
-    notes = _notes(goal, columns)
+    notes = [*_notes(goal, columns), *_on_seasons(problem)]
     revealing, dated = revealing_columns(problem), regular_date(problem)
     notes += cautions(problem, goal.column.name, revealing, dated)
     return Analysis(
@@ -127,6 +127,14 @@ def _notes(goal: Target, columns: list[Column]) -> list[str]:
             for c in columns
             if c.used and c.missing > _MANY_MISSING * rows
         ),
+    ]
+
+
+def _on_seasons(problem: Problem) -> list[str]:
+    """Say what models see of dates beside the time."""
+    return [
+        f"{name!r}: models see the time and the {listed(list(cycles))}"
+        for name, cycles in problem.seasons.items()
     ]
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
+from posteriori.analysis.fitting.date_seasons import find_seasons
 from posteriori.analysis.fitting.preparation import CURVED, CodeColumns, NoColumns, NumberColumns
 from posteriori.analysis.table.columns import Column, column_name, convert_column, guess_column
 from posteriori.analysis.table.values import are_whole_days
@@ -61,6 +63,9 @@ _LARGEST_INTEGER = 2.0**53
 
 #: Amounts beyond this, or all below its inverse, cannot be squared and summed.
 _LARGEST = 1e120
+
+#: Pairs of waves that tell a cycle of dates to models that bend no input of their own.
+_MOST_WAVES = 3
 
 #: Levels of a category that trees may tell apart.
 _MOST_LEVELS = 1000
@@ -132,6 +137,8 @@ class Problem(NamedTuple):
     splits : list of pairs of rows
     loss : {"squared", "absolute", "log"}
         For which numbers are predicted.
+    seasons : mapping from column to tuple of str
+        Cycles in which dates have a place.
     """
 
     X: pd.DataFrame
@@ -140,6 +147,7 @@ class Problem(NamedTuple):
     classes: Any
     splits: list[tuple[Any, Any]]
     loss: str = "squared"
+    seasons: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     def some(self, rows: Any, seed: int) -> Problem:
         """Return the problem of some rows, with folds of their own."""
@@ -168,7 +176,8 @@ def make_problem(
     X = pd.DataFrame({c.name: convert_column(c, rows[c.name]) for c in used}, index=rows.index)
     splits = split_rows(goal.values, folds, seed, classes=goal.classes is not None)
     kinds = {c.name: c.kind for c in used}
-    return Problem(X.reset_index(drop=True), goal.values, kinds, goal.classes, splits, loss)
+    seasons, X = find_seasons(X, kinds), X.reset_index(drop=True)
+    return Problem(X, goal.values, kinds, goal.classes, splits, loss, seasons)
 
 
 def _require_loss(loss: str, goal: Target) -> None:
@@ -354,14 +363,20 @@ def _some(names: Any) -> str:
     return ", ".join(shown) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
-def make_pipeline(candidate: Candidate, kinds: dict[str, str], classes: int = 0) -> Pipeline:
-    """Return preparation and model of a candidate for so many classes, unfitted."""
+def make_pipeline(
+    candidate: Candidate,
+    kinds: dict[str, str],
+    classes: int = 0,
+    seasons: Mapping[str, tuple[str, ...]] | None = None,
+) -> Pipeline:
+    """Return preparation and model of a candidate for so many classes and the seasons of dates, unfitted."""
     basis, model = candidate.make_basis(), candidate.make()
+    seasons = dict(seasons or {})
     if candidate.encoding == "codes":
-        codes = CodeColumns(kinds)
+        codes = CodeColumns(kinds, seasons=seasons)
         return Pipeline([("columns", codes), ("model", model.set_params(columns=codes.columns))])
     if candidate.encoding == "mixed":
-        mixed = CodeColumns(kinds, max_levels=_MOST_LEVELS)
+        mixed = CodeColumns(kinds, max_levels=_MOST_LEVELS, seasons=seasons)
         model.set_params(columns=mixed.asked_columns)
         return Pipeline([("columns", mixed), ("model", model)])
     if candidate.encoding == "nothing":
@@ -373,16 +388,18 @@ def make_pipeline(candidate: Candidate, kinds: dict[str, str], classes: int = 0)
     if candidate.encoding == "groups" and groups:
         model.set_params(groups=list(range(-groups, 0)))
         outputs = max(classes - 1, 1)
-        grouped = NumberColumns(kinds, basis=basis, grouped=True, outputs=outputs)
+        grouped = NumberColumns(kinds, basis=basis, grouped=True, outputs=outputs, seasons=seasons)
         return Pipeline([("columns", grouped), ("model", model)])
-    columns = NumberColumns(kinds, basis=basis)
+    bends = candidate.encoding == "numbers" and basis is None
+    waves = {"seasons": seasons, "most_waves": 1 if bends else _MOST_WAVES}
+    columns = NumberColumns(kinds, basis=basis, **waves)
     return Pipeline([("columns", columns), ("model", model)])
 
 
 def fit_target(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
     """Return what a candidate says of the targets of a fold, or, for no fold, the pipeline of all rows."""
     classes = 0 if problem.classes is None else len(problem.classes)
-    pipeline = make_pipeline(candidate, problem.kinds, classes)
+    pipeline = make_pipeline(candidate, problem.kinds, classes, problem.seasons)
     if fold is None:
         return fit_in_parts(pipeline, problem.X, problem.y)
     return predict_fold(
