@@ -119,11 +119,8 @@ class TableDensity(RankedResult):
         if outcome.unseen is None:
             return ()
         said = outcome.unseen.log_density
-        with (
-            threadpool_limits(1),
-            warnings.catch_warnings(),
-        ):  # fits of folds have told what they have to
-            warnings.simplefilter("ignore")
+        # fits of folds have told what they have to
+        with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
             found = find_odd_rows(
                 self.problem, outcome.candidate, outcome.model[-1], said, self.seed
             )

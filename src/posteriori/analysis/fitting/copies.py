@@ -64,8 +64,8 @@ class Copies:
     def __init__(self, data: Any, count: int, environment: dict[str, str]) -> None:
         self._waiting: SimpleQueue[tuple[Future[Any], bytes] | None] = SimpleQueue()
         self._copies: list[_Copy] = []
-        with warnings.catch_warnings():  # of other threads, which do not go on in a copy
-            warnings.simplefilter("ignore")
+        # those of other threads, which do not go on in a copy
+        with warnings.catch_warnings(action="ignore"):
             for _ in range(count):
                 try:
                     self._copies.append(self._copy(data, environment))

@@ -234,8 +234,8 @@ def run_calls(
         Why some were not done.
     """
     deadline = float("inf") if time_limit is None else time.monotonic() + time_limit
-    count = count_jobs(jobs)
-    workers = in_processes(data, count) if apart and count > 1 else beside(data, threads)
+    count = count_jobs(jobs) if apart else 1
+    workers = in_processes(data, count) if count > 1 else beside(data, threads)
     try:
         with workers as working:
             for key, told in done_calls(working, calls, count + 1, deadline):
@@ -269,8 +269,7 @@ def _outcome(candidate: Candidate, parts: list[_Part], problem: Any, join: Joins
 def _fit(problem: Any, fit: FitsPart, candidate: Candidate, fold: int | None) -> _Part:
     """Fit a candidate to all rows, or to those outside a fold; failures become words."""
     start = time.perf_counter()
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True, action="always") as heard:
         try:
             part = _Part(_sound(fit(problem, candidate, fold)))
         except Exception as error:  # one bad candidate must not end the others

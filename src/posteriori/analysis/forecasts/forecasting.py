@@ -30,13 +30,13 @@ from posteriori.analysis.ranking.ranked_outcomes import (
     AVERAGE,
     all_outcomes,
     order_outcomes,
+    outcome_of_average,
     told_end,
 )
 from posteriori.analysis.table.dated_column import DatedTable, read_dated_table
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.table.wording import listed
 from posteriori.analysis.tasks.contract import Table
-from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
 from posteriori.selection.origin_scores import (
@@ -295,17 +295,6 @@ def _add_average(
     weights = dict(zip(members, shares.tolist(), strict=True))
     kept = {name: share for name, share in weights.items() if share > 0.0}
     model = SeriesAverage({name: members[name].model[-1] for name in kept}, kept)
-    candidate = Candidate(
-        AVERAGE,
-        "series",
-        f"{SeriesAverage.__module__}.{SeriesAverage.__name__}",
-        prior="those of its members",
-        title="average of the models",
-    )
-    outcomes[AVERAGE] = Outcome(
-        candidate,
-        model=Pipeline([("model", model)]),
-        unseen=scores,
-        seconds=sum(o.seconds for o in members.values()),
-    )
+    made = Pipeline([("model", model)])
+    outcomes[AVERAGE] = outcome_of_average("series", SeriesAverage, made, scores, members.values())
     return weights

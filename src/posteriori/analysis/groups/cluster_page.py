@@ -183,8 +183,7 @@ def _sampled(found: Clustering) -> Array:
     x, mixture = found.rows.x, found.model.pipeline[-1]
     if np.isnan(x).any() and found.model.name == "normal mixture":
         x = mixture.impute(x)
-    with warnings.catch_warnings():  # few draws suffice for a picture
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):  # few draws suffice for a picture
         drawn = mixture.sample_partitions(x, _DRAWS, found.seed, warm_up=_WARM_UP, progress=False)
     return drawn.similarity
 

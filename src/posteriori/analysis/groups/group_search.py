@@ -216,9 +216,7 @@ def _climb_from(
     """Climb to the mixture from a drawn partition; what it began with is not kept."""
     components = int(labels.max()) + 1
     mixture = drawn.rows.mixture(components, rival, scales, np.eye(components)[labels])
-    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted = mixture.set_params(max_iter=steps).fit(x)
+    fitted = _climbed(mixture.set_params(max_iter=steps), x)
     return fitted.set_params(responsibilities_init=None)
 
 
@@ -277,11 +275,15 @@ def _mixture(kind: str, kinds: Sequence[str], number: int, size: int, seed: int)
 
 
 def _fit(mixture: Any, kind: str, x: Array) -> Tried:
-    # an ascent that is cut off has a bound all the same, and jumps that lead nowhere are not taken
-    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted = mixture.fit(x)
+    fitted = _climbed(mixture, x)
     return Tried(kind, fitted.n_components, float(fitted.log_evidence_), fitted)
+
+
+def _climbed(mixture: Any, x: Array) -> Any:
+    """Return a fitted mixture: an ascent that is cut off has a bound all the same."""
+    with warnings.catch_warnings(), np.errstate(invalid="ignore"):  # jumps may lead nowhere
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return mixture.fit(x)
 
 
 def _join_tried(found: WeighedNumbers, x: Array, kinds: Sequence[str], most: int) -> Grouping:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,7 @@ __all__ = [
     "average_outcome",
     "evidence_group",
     "order_outcomes",
+    "outcome_of_average",
     "rank_outcomes",
     "told_end",
 ]
@@ -166,6 +167,15 @@ def average_outcome(
     weights = dict(zip(members, kept.tolist(), strict=True))
     fitted = {name: members[name].model for name, share in weights.items() if share > 0.0}
     shares = _without_small(weights_of_other_folds(logs, splits))
+    unseen = _mixed([_unseen(o) for o in members.values()], logs, shares)
+    model = kind.of_fitted(fitted, weights)
+    return outcome_of_average(task, kind, model, unseen, members.values()), weights
+
+
+def outcome_of_average(
+    task: str, kind: type[Any], model: Any, unseen: Any, members: Iterable[Outcome]
+) -> Outcome:
+    """Return what became of the average of candidates, which takes the time of them all."""
     candidate = Candidate(
         AVERAGE,
         task,
@@ -173,13 +183,8 @@ def average_outcome(
         prior="those of its members",
         title="average of the models",
     )
-    outcome = Outcome(
-        candidate,
-        model=kind.of_fitted(fitted, weights),
-        unseen=_mixed([_unseen(o) for o in members.values()], logs, shares),
-        seconds=sum(o.seconds for o in members.values()),
-    )
-    return outcome, weights
+    seconds = sum(o.seconds for o in members)
+    return Outcome(candidate, model=model, unseen=unseen, seconds=seconds)
 
 
 def _unseen(outcome: Outcome) -> Unseen:

@@ -81,14 +81,14 @@ def drivers(found: Analysis) -> list[Part]:
         "it relies on that column. Lines are the range of three shuffles.",
     )
     model = found.outcomes[found.best_single].model
-    groups = _groups(model, name)
-    weights = _weights(model, name, grouped=bool(groups))
-    # both sides are of about one height
-    return [Beside([lost, *weights], groups) if groups else Beside([lost], weights)]
+    weights, levels = weight_effects(model), level_effects(model)
+    drawn = _weights(weights, name, grouped=levels is not None)
+    if levels is None:
+        return [Beside([lost], drawn)]
+    return [Beside([lost, *drawn], _groups(model, levels, name))]  # both sides of about one height
 
 
-def _weights(model: Any, name: str, *, grouped: bool) -> list[Part]:
-    effects = weight_effects(model)
+def _weights(effects: Effects | None, name: str, *, grouped: bool) -> list[Part]:
     if effects is None or not len(effects.names):
         return []
     against = "" if grouped else "; a level stands against the most frequent one"
@@ -100,11 +100,8 @@ def _weights(model: Any, name: str, *, grouped: bool) -> list[Part]:
     return [Figure(svg, caption)]
 
 
-def _groups(model: Any, name: str) -> list[Part]:
+def _groups(model: Any, effects: Effects, name: str) -> list[Part]:
     """Tell of the groups: how much their levels differ, and which of them stand out."""
-    effects = level_effects(model)
-    if effects is None:
-        return []
     return [
         Words(
             "Levels of categories have effects with a common spread, told with its 90% interval: "

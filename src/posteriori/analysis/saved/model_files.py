@@ -184,8 +184,8 @@ def _as_inputs(model: ColumnReader, rows: dict[str, list[Any]]) -> pd.DataFrame:
 
 
 def _answers(model: ColumnReader, rows: dict[str, list[Any]]) -> dict[str, Any]:
-    with warnings.catch_warnings():  # a column far from 1 may lead to numbers beyond the largest
-        warnings.simplefilter("ignore")
+    # a column far from 1 may lead to numbers beyond the largest
+    with warnings.catch_warnings(action="ignore"):
         predictions = model.predict_inputs(_as_inputs(model, rows))
     return {name: predictions[name].to_numpy() for name in predictions}
 

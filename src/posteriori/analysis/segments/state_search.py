@@ -274,8 +274,7 @@ def _fit(
 ) -> TriedStates:
     lengths = rows.arrangement.lengths
     # what an ascent that is cut off has found is a belief all the same; errors are told beside estimates
-    with warnings.catch_warnings(), np.errstate(invalid="ignore"):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), np.errstate(invalid="ignore"):
         model = _chain(rows, candidate, number, seed).set_params(start=start)
         model.fit(rows.x, lengths=lengths)
         evidence = _estimate(rows, model, 1, seed)
@@ -287,8 +286,7 @@ def _fit(
 def _estimate(rows: SegmentRows, model: Any, times: int, seed: int) -> tuple[float, float]:
     """Return the evidence of a fitted chain and its error, by so many times the draws."""
     draws = int(np.clip(_WORK / (len(rows.x) * model.n_states**2), _FEWEST_DRAWS, _DRAWS))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         evidence = model.estimate_evidence(times * draws, rng=seed)
     return float(evidence) + _log_lasting(rows, model), float(evidence.error or 0.0)
 

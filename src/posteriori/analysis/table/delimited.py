@@ -89,9 +89,9 @@ def read_delimited(
         raise ValueError(
             f"{name} has {width:,} columns; at most {MOST_COLUMNS:,} are handled: select some first"
         )
-    frame = _parse(layout, max_rows)
     words = f"read as text in {encoding}, columns separated by {_DELIMITERS[layout.delimiter]}"
     notes = [words, *_on_header(layout)]
+    frame = _parse(layout, max_rows)
     if len(frame) and frame.iloc[:, -1].isna().any():  # short rows lack the last column
         notes += _on_short_rows(layout, len(frame))
     return frame, notes

@@ -119,8 +119,7 @@ class Analysis(RankedResult):
         if outcome.candidate.encoding == "nothing" or not self.problem.kinds:
             return None
         names = self.strongest[:_MOST_SHUFFLED]
-        with threadpool_limits(1), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
             return column_importance(outcome.model, self.problem, self.seed, names)
 
     @property
@@ -290,8 +289,8 @@ class Analysis(RankedResult):
 
 def _prequential(outcome: Outcome, problem: Problem, seed: int) -> LogEvidence | None:
     """Return the evidence of rows predicted by those before them; None where it is no number."""
-    with threadpool_limits(1), warnings.catch_warnings():  # only the evidence is wanted
-        warnings.simplefilter("ignore")
+    # only the evidence is wanted
+    with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
         try:
             found = prequential_evidence(
                 outcome.model, problem.X, problem.y, problem.classes, rng=seed
@@ -312,8 +311,7 @@ def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:
         again = fit_in_parts(clone(Pipeline(steps)), problem.X, problem.y)
         return float(again[-1].log_evidence_)
 
-    # One thread each: the products are small, and threads that wait for one another cost more.
-    with threadpool_limits(1), warnings.catch_warnings():  # only the evidence is wanted
-        warnings.simplefilter("ignore")
+    # only the evidence is wanted; products are small, and threads that wait for one another cost more
+    with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
         moved = {scale: refitted(scale) for scale in PRIOR_SCALES}
     return {1.0: float(outcome.evidence or 0.0), **moved}

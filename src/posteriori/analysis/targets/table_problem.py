@@ -251,14 +251,14 @@ def read_target(
             f"the target {name!r} is {column.note.removesuffix(': left out')}: with one value "
             "there is nothing to predict; choose another column"
         )
-    goal = _with_values(frame[name], column, task)
+    goal = _with_values(frame[name], convert_column(column, frame[name]), column, task)
     if goal.classes is None and not costs and positive is None:
         return goal
     return replace(goal, stakes=read_stakes(name, goal.values, goal.classes, costs, positive))
 
 
-def _with_values(series: pd.Series, column: Column, asked: str) -> Target:
-    values = convert_column(column, series)
+def _with_values(series: pd.Series, values: pd.Series, column: Column, asked: str) -> Target:
+    """Return the target with its known values, from what stands in the table and what that is as numbers."""
     known = values.notna().to_numpy()
     rows, missing = int(known.sum()), int((~known).sum())
     notes = []

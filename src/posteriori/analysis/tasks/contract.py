@@ -110,12 +110,11 @@ class TaskResult(ABC):
             Python code that makes ``table``, for those who want to repeat it.
         """
         sections = _as_sections(self.findings())
-        heading, seed = self.heading(title), self.seed
-        code, reasons, picture = self.code(loading), self.reasons, self.picture
+        picture, reasons = self.picture, self.reasons
         why = Section("For statisticians", [Items(reasons)] if reasons else [])
         drawn = [] if picture is None else [picture]
         answer: list[Part] = [Words(self.verdict, "answer"), *drawn, why]
-        return render_page(heading, answer, sections, code, seed)
+        return render_page(self.heading(title), answer, sections, self.code(loading), self.seed)
 
     def _repr_html_(self) -> str:
         return framed(self.html())

@@ -56,10 +56,10 @@ def compiling_ahead(find: Callable[[], Sequence[str]]) -> Iterator[None]:
     Parameters
     ----------
     find : callable
-        Returns the names of the recipes that are needed; asked only where another process can help.
+        Returns the names of the recipes that are needed.
     """
-    recipes = [name for name in find() if not _note(name).exists()] if _can_help() else []
-    if not recipes:
+    recipes = [name for name in find() if not _note(name).exists()]
+    if not recipes or not _can_help():
         yield
         return
     with _start(recipes) as process:
@@ -150,8 +150,7 @@ class Recipe(NamedTuple):
 
 def follow(recipe: Recipe) -> None:
     """Run a recipe. What a fit to so few rows warns of is of no interest."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         recipe.run()
 
 
