@@ -145,6 +145,6 @@ def test_fill_ins_of_the_table_are_told() -> None:
     gaps = found.frame.isna().any(axis=1)
     assert list(found.fill_ins.index) == list(np.flatnonzero(gaps))
     total = int(found.frame.isna().sum().sum())
-    assert f"{total} gaps in height, weight, luck were filled in." in found.verdict
+    assert f"{total} gaps in height, weight, luck were filled in" in found.verdict
     assert "gap" not in density_of("people").verdict
     assert isinstance(density_of("people").fill_ins, pd.DataFrame)

@@ -7,6 +7,7 @@ import pytest
 from posteriori.analysis.counted.counted_finding import NumberWords
 from posteriori.analysis.counted.profiles import ClusterProfile, Trait
 from posteriori.analysis.groups.cluster_words import GroupWords
+from tests.analysis.sentences import MOST, count_sentences
 
 
 def number(name: str, mean: float, sd: float = 1.0) -> Trait:
@@ -39,7 +40,7 @@ def words_of(
     )
 
 
-SURE = "There is hardly any doubt about that number."
+SURE = "There is hardly any doubt about that number"
 BIG, SMALL = group(1, 179, number("wait", 20.0)), group(2, 93, number("wait", 9.0))
 TWO = (
     "These 272 rows form 2 groups: group 1 (179 rows such as row 10; wait high, about 20) and group 2 "
@@ -58,31 +59,31 @@ CASES = {
         words(group(1, 60), chances={1: 0.9, 2: 0.09, 3: 0.01}),
         "Most likely these 60 rows form one group.",
     ),
-    "two": (words(BIG, SMALL), f"{TWO} {SURE} No row lies in between."),
+    "two": (words(BIG, SMALL), f"{TWO} {SURE}; no row lies in between."),
     "two, some rows in between": (
         words(BIG._replace(in_doubt=5), SMALL),
-        f"{TWO} {SURE} 5 rows (2%) lie in between.",
+        f"{TWO} {SURE}; 5 rows (2%) lie in between.",
     ),
     "two, a row in between": (
         words(BIG, SMALL._replace(in_doubt=1)),
-        f"{TWO} {SURE} 1 row lies in between.",
+        f"{TWO} {SURE}; 1 row lies in between.",
     ),
     "two, likely": (
         words(BIG, SMALL, chances={1: 0.05, 2: 0.8, 3: 0.15}),
-        f"{TWO} That number is likely, not certain: there may be 3. No row lies in between.",
+        f"{TWO} That number is likely, not certain: there may be 3; no row lies in between.",
     ),
     "two, nothing beside them possible": (
         words(BIG, SMALL, chances={1: 0.02, 2: 0.92, 3: 0.06}),
-        f"{TWO} That number is likely, not certain. No row lies in between.",
+        f"{TWO} That number is likely, not certain; no row lies in between.",
     ),
     "two, open": (
         words(BIG, SMALL, chances={1: 0.3, 2: 0.45, 3: 0.25}),
-        f"{TWO} How many there are is open: there may be 1 or 3 as well. No row lies in between.",
+        f"{TWO} How many there are is open: there may be 1 or 3 as well; no row lies in between.",
     ),
     "as many as were tried": (
         words(BIG, SMALL, chances={1: 0.01, 2: 0.99}),
-        f"{TWO} No larger number was tried, and there may be more groups: raise the limit. "
-        "No row lies in between.",
+        f"{TWO} No larger number was tried, and there may be more groups: raise the limit; "
+        "no row lies in between.",
     ),
     "asked for": (
         words(BIG, SMALL, chances={2: 1.0}, asked=True),
@@ -95,22 +96,22 @@ CASES = {
     ),
     "interrupted": (
         words(BIG, SMALL, chances={1: 0.01, 2: 0.99}, interrupted=True),
-        f"{TWO} The search was stopped: larger numbers were not tried. No row lies in between.",
+        f"{TWO} The search was stopped: larger numbers were not tried; no row lies in between.",
     ),
     "categories, truth values and dates": (
         words(group(1, 64, PLAN, PAID), group(2, 36, SINCE)),
         "These 100 rows form 2 groups: group 1 (64 rows such as row 10; plan is year in 90%; paid is yes "
-        f"only in 20%) and group 2 (36 rows such as row 20; since late, about 2022-07-02). {SURE} No row lies in between.",
+        f"only in 20%) and group 2 (36 rows such as row 20; since late, about 2022-07-02). {SURE}; no row lies in between.",
     ),
     "one inside the other": (
         words(group(1, 64, number("x", 15.1, 2.0)), group(2, 36, number("x", 14.9, 9.0))),
         "These 100 rows form 2 groups: group 1 (64 rows such as row 10; x calm, sd 2) and group 2 (36 rows such "
-        f"as row 20; x wild, sd 9). {SURE} No row lies in between.",
+        f"as row 20; x wild, sd 9). {SURE}; no row lies in between.",
     ),
     "hardly apart": (
         words(group(1, 64, number("x", 15.1, 5.0)), group(2, 36, number("x", 14.9, 5.0))),
         "These 100 rows form 2 groups: group 1 (64 rows such as row 10; hardly apart in any single column) and "
-        f"group 2 (36 rows such as row 20; hardly apart in any single column). {SURE} No row lies in between.",
+        f"group 2 (36 rows such as row 20; hardly apart in any single column). {SURE}; no row lies in between.",
     ),
     "many": (
         words(
@@ -118,7 +119,7 @@ CASES = {
         ),
         "These 60 rows form 6 groups: group 1 (10 rows such as row 10; x low, about 3), group 2 (10 rows such as "
         "row 20; x low, about 6), group 3 (10 rows such as row 30; x low, about 9), group 4 (10 rows such as row "
-        f"40; x low, about 12) and 2 smaller ones. {SURE} No row lies in between.",
+        f"40; x low, about 12) and 2 smaller ones. {SURE}; no row lies in between.",
     ),
     "an empty one": (
         words(BIG, group(2, 0), chances={2: 1.0}, asked=True, examples=["row 10", ""]),
@@ -132,6 +133,7 @@ CASES = {
 def test_every_case_has_its_words(case: str) -> None:
     said, expected = CASES[case]
     assert said == expected
+    assert count_sentences(said) <= MOST
 
 
 def test_reasons_are_for_statisticians() -> None:

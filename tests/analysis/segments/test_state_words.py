@@ -7,6 +7,7 @@ import pytest
 from posteriori.analysis.counted.counted_finding import NumberWords
 from posteriori.analysis.counted.profiles import Trait
 from posteriori.analysis.segments.regimes import Regime, StateWords
+from tests.analysis.sentences import MOST, count_sentences
 
 
 def number(name: str, mean: float, sd: float = 1.0, overall: float = 15.0) -> Trait:
@@ -29,7 +30,7 @@ def words(*regimes: Regime, chances: dict[int, float] | None = None, **more: Any
 
 
 LOW, HIGH = state(1, number("load", 10.0)), state(2, number("load", 20.0), runs=5)
-SURE = "There is hardly any doubt about that number."
+SURE = "There is hardly any doubt about that number"
 TWO = (
     "The series has 2 states: state 1 (load low, about 10; 4 times, for about 30 days) and state 2 "
     "(load high, about 20; 5 times, for about 24 days)."
@@ -51,7 +52,7 @@ CASES = {
         words(state(1, number("x", 15.0)), chances={1: 1.0, 2: 0.0}, least=20),
         "These 120 rows are in one state throughout: nothing speaks for states that last 20 rows.",
     ),
-    "two": (words(LOW, HIGH, steps="days"), f"{TWO} {SURE} Every row is clear."),
+    "two": (words(LOW, HIGH, steps="days"), f"{TWO} {SURE}; every row is clear."),
     "two that differ in how much they vary": (
         words(
             state(1, number("gain", 15.1, 2.5), runs=1),
@@ -60,7 +61,7 @@ CASES = {
             end=(2, "1985-10-02"),
         ),
         "The series has 2 states: state 1 (gain calm, sd 2.5; once, for 120 business days) and state 2 "
-        f"(gain wild, sd 9.5; 4 times, for about 30 business days). {SURE} For 95% of the rows the state is clear. "
+        f"(gain wild, sd 9.5; 4 times, for about 30 business days). {SURE}; for 95% of the rows the state is clear. "
         "It ends in state 2, from 1985-10-02 on.",
     ),
     "several columns, those that differ most": (
@@ -72,7 +73,7 @@ CASES = {
         ),
         "The 2 series share 2 states: state 1 (load low, about 10; mode is eco in 90%; 4 times, for about 30 rows) "
         "and state 2 (load high, about 20; mode is eco only in 15%; 4 times, for about 30 rows). "
-        f"{SURE} Every row is clear.",
+        f"{SURE}; every row is clear.",
     ),
     "a state that is in no row the likeliest, one like all rows, and one of a row": (
         words(
@@ -80,7 +81,7 @@ CASES = {
             state(2, number("x", 20.0), rows=1, runs=1),
         ),
         "The series has 2 states: state 1 (in no row the likeliest) and state 2 (x high, about 20; once, for 1 "
-        f"row). {SURE} Every row is clear.",
+        f"row). {SURE}; every row is clear.",
     ),
     "many": (
         words(
@@ -89,13 +90,13 @@ CASES = {
         ),
         "The series has 6 states: state 1 (x low, about 0; 4 times, for about 30 rows), state 2 (x low, about 3; "
         "4 times, for about 30 rows), state 3 (x low, about 6; 4 times, for about 30 rows), state 4 (x low, about 9; "
-        "4 times, for about 30 rows) and 2 more. How many there are is open: there may be 5 or 7 as well. "
-        "Every row is clear.",
+        "4 times, for about 30 rows) and 2 more. How many there are is open: there may be 5 or 7 as well; "
+        "every row is clear.",
     ),
     "as many as were tried": (
         words(LOW, HIGH, chances={1: 0.02, 2: 0.98}, steps="days"),
-        f"{TWO} No larger number was tried, and there may be more states: raise the limit. "
-        "Every row is clear.",
+        f"{TWO} No larger number was tried, and there may be more states: raise the limit; "
+        "every row is clear.",
     ),
     "asked for": (
         words(LOW, HIGH, chances={2: 1.0}, asked=True, steps="days"),
@@ -104,7 +105,7 @@ CASES = {
     ),
     "interrupted": (
         words(LOW, HIGH, chances={1: 0.01, 2: 0.99}, interrupted=True, steps="days"),
-        f"{TWO} The search was stopped: larger numbers were not tried. Every row is clear.",
+        f"{TWO} The search was stopped: larger numbers were not tried; every row is clear.",
     ),
     "one, interrupted": (
         words(state(1, number("x", 15.0)), chances={1: 1.0}, interrupted=True),
@@ -113,7 +114,7 @@ CASES = {
     ),
     "states that end soon": (
         words(LOW._replace(in_doubt=90, mean_run=5.3), HIGH._replace(in_doubt=60), steps="days"),
-        TWO + f" {SURE} For 62% of the rows the state is open: states end soon. Ask for "
+        TWO + f" {SURE}; for 62% of the rows the state is open, as states end soon: ask for "
         "longer ones by --min-length 12 (min_length=12).",
     ),
     "fewer states that are clearer": (
@@ -123,12 +124,12 @@ CASES = {
             steps="days",
             fewer=(2, 0.12),
         ),
-        TWO + f" {SURE} For 62% of the rows the state is open: states end soon. Ask for "
+        TWO + f" {SURE}; for 62% of the rows the state is open, as states end soon: ask for "
         "longer ones by --min-length 12 (min_length=12), or for 2 states, which leave 12% open.",
     ),
     "an end of another kind": (
         words(LOW, HIGH, better=(3, 12.0), steps="days"),
-        f"{TWO} {SURE} Every row is clear. The end of the series is unlike what came before.",
+        f"{TWO} {SURE}; every row is clear. The end of the series is unlike what came before.",
     ),
 }
 
@@ -137,6 +138,7 @@ CASES = {
 def test_every_case_has_its_words(case: str) -> None:
     said, expected = CASES[case]
     assert said.verdict() == expected
+    assert count_sentences(expected) <= MOST
 
 
 @pytest.mark.parametrize("case", CASES)

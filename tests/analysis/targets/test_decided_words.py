@@ -9,7 +9,8 @@ import pytest
 from posteriori.analysis.targets.class_costs import Stakes, cost_matrix
 from posteriori.analysis.targets.decided_classes import Decided
 from posteriori.analysis.targets.decided_words import costs_to_tell, reasons_on_class, said_of_class
-from posteriori.analysis.targets.verdict_words import alarms_hold
+from posteriori.analysis.targets.reasons import alarms_hold
+from tests.analysis.sentences import count_sentences
 
 TWO, THREE = ["no", "yes"], ["a", "b", "c"]
 
@@ -35,15 +36,14 @@ RARE = cost_matrix({"c:a": 2, "c:b": 2}, THREE)
         (
             decided(41, 33, 22, 1904, NINE, told=False),
             TWO,
-            "“fraud” is “yes” in 74 of 2,000 rows (3.7%). Of these, 41 are found, for 22 false alarms, if “yes” is "
-            "said from a probability of 0.1 on. It depends most on hour.",
+            "“fraud” is “yes” in 74 of 2,000 rows (3.7%): 41 are found, for 22 false alarms, if “yes” is "
+            "said from a probability of 0.1 on; it depends most on hour.",
         ),
         (
             decided(1, 7, 1, 291, NINE, told=False),
             TWO,
-            "“fraud” is “yes” in 8 of 300 rows (2.7%). Of these, 1 is found, for 1 false alarm, if “yes” is said "
-            "from a probability of 0.1 on. 8 rows tell that only roughly: of new ones 4% to 43% "
-            "may be found. It depends most on hour.",
+            "“fraud” is “yes” in 8 of 300 rows (2.7%): 1 is found (of new ones 4% to 43%, as far as so few rows "
+            "tell), for 1 false alarm, if “yes” is said from a probability of 0.1 on; it depends most on hour.",
         ),
         (
             decided(5, 69, 0, 1926, NINE, told=False)._replace(rule=None),
@@ -54,46 +54,45 @@ RARE = cost_matrix({"c:a": 2, "c:b": 2}, THREE)
         (
             decided(50, 24, 126, 1800, TEN),  # 240 + 126 of 2,000
             TWO,
-            "“fraud” is “yes” in 74 of 2,000 rows (3.7%). Of these, 50 are found, for 126 false alarms, if “yes” "
-            "is said from a probability of 0.091 on: that costs 0.183 a row, where always saying “no” costs 0.37 "
-            "and always saying “yes” costs 0.963. It depends most on hour.",
+            "“fraud” is “yes” in 74 of 2,000 rows (3.7%): 50 are found, for 126 false alarms, if “yes” "
+            "is said from a probability of 0.091 on, which costs 0.183 a row, where always saying “no” costs 0.37; it depends most on hour.",
         ),
         (
             decided(10, 64, 200, 1726, TEN),  # 640 + 200: dearer than 740
             TWO,
-            "“fraud” is “yes” in 74 of 2,000 rows (3.7%). Of these, 10 are found, for 200 false alarms, if “yes” "
-            "is said from a probability of 0.091 on: that costs 0.42 a row, and always saying “no” costs 0.37 and "
-            "always saying “yes” costs 0.963, so that predictions save nothing. It depends most on hour.",
+            "“fraud” is “yes” in 74 of 2,000 rows (3.7%): 10 are found, for 200 false alarms, if “yes” "
+            "is said from a probability of 0.091 on, which costs 0.42 a row, and always saying “no” costs 0.37, so that predictions save nothing; it depends most on hour.",
         ),
         (
             decided(0, 74, 0, 1926, TEN),
             TWO,
-            "“fraud” is “yes” in 74 of 2,000 rows (3.7%). No row is probable enough to be called “yes”: "
-            "that costs 0.37 a row, and always saying “no” costs 0.37 and always saying “yes” costs 0.963, so that "
-            "predictions save nothing. It depends most on hour.",
+            "“fraud” is “yes” in 74 of 2,000 rows (3.7%): no row is probable enough to be called “yes”, "
+            "which costs 0.37 a row, and always saying “no” costs 0.37, so that "
+            "predictions save nothing; it depends most on hour.",
         ),
         (
             decided(0, 74, 3, 1923, NINE, told=False),
             TWO,
-            "“fraud” is “yes” in 74 of 2,000 rows (3.7%). Of these, none is found, for 3 false alarms, if “yes” is "
-            "said from a probability of 0.1 on. It depends most on hour.",
+            "“fraud” is “yes” in 74 of 2,000 rows (3.7%): none is found, for 3 false alarms, if “yes” is "
+            "said from a probability of 0.1 on; it depends most on hour.",
         ),
         (
             decided(30, 30, 10, 930, RARE, told=False),
             THREE,
-            "“fraud” is “c” in 60 of 1,000 rows (6%). Of these, 30 are found, for 10 false alarms, if “c” is said "
-            "where it is at least 0.5 times as probable as any other. It depends most on hour.",
+            "“fraud” is “c” in 60 of 1,000 rows (6%): 30 are found, for 10 false alarms, if “c” is said "
+            "where it is at least 0.5 times as probable as any other; it depends most on hour.",
         ),
         (
             decided(30, 30, 10, 930, RARE),
             THREE,
-            "“fraud” is “c” in 60 of 1,000 rows (6%). Of these, 30 are found, for 10 false alarms, if what costs "
-            "least is said: that costs 0.07 a row, where always saying “a” costs 0.12. It depends most on hour.",
+            "“fraud” is “c” in 60 of 1,000 rows (6%): 30 are found, for 10 false alarms, if what costs "
+            "least is said, which costs 0.07 a row, where always saying “a” costs 0.12; it depends most on hour.",
         ),
     ],
 )
 def test_words(what: Decided, classes: list[str], words: str) -> None:
-    assert said_of_class("fraud", classes, what, " It depends most on hour.") == words
+    assert said_of_class("fraud", classes, what, "; it depends most on hour") == words
+    assert count_sentences(words) == 1
 
 
 @pytest.mark.parametrize(
@@ -102,12 +101,12 @@ def test_words(what: Decided, classes: list[str], words: str) -> None:
         (
             decided(41, 33, 22, 1904, NINE, told=False),
             TWO,
-            'say how much: --cost "yes:no=10" (costs=).',
+            'say how much: --cost "yes:no=10" (costs=)',
         ),
         (
             decided(30, 30, 10, 930, RARE, told=False),
             THREE,
-            'say how much: --cost "c:a=10" (costs=).',
+            'say how much: --cost "c:a=10" (costs=)',
         ),
         (decided(41, 33, 22, 1904, NINE), TWO, ""),  # that was told
         (

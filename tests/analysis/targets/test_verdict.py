@@ -12,15 +12,16 @@ import pytest
 from posteriori.analysis import Analysis, compare
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
+from posteriori.analysis.targets.reasons import chances_hold, ranges_hold
 from posteriori.analysis.targets.verdict_words import (
-    chances_hold,
     choice_in_words,
     classes_in_words,
     columns_help,
+    doubt_of,
     numbers_in_words,
-    ranges_hold,
 )
 from posteriori.selection.comparison import Comparison, Row
+from tests.analysis.sentences import MOST, count_sentences
 
 #: What statisticians say, and a verdict does not.
 FOR_STATISTICIANS = re.compile(
@@ -39,16 +40,16 @@ FOR_STATISTICIANS = re.compile(
             [10.0, 20.0],
             ["a", "b", "c"],
             {},
-            "“y” is predicted to within 2 on average, and to within 2.8 in nine of ten unseen rows; always saying the "
-            "same number would be off by 15. It depends most on a, b and c.",
+            "“y” is predicted to within 2 on average, and to within 2.8 in nine of ten unseen rows, where always saying "
+            "the same number would be off by 15; it depends most on a, b and c.",
         ),
         (
             [1234.0],
             [5678.0],
             [],
             {},
-            "“y” is predicted to within 1,200 on average, and to within 1,200 in nine of ten unseen rows; always saying "
-            "the same number would be off by 5,700.",
+            "“y” is predicted to within 1,200 on average, and to within 1,200 in nine of ten unseen rows, where always "
+            "saying the same number would be off by 5,700.",
         ),
         (
             [math.log(1.5)],
@@ -56,7 +57,7 @@ FOR_STATISTICIANS = re.compile(
             ["a"],
             {"loss": "log"},
             "“y” is predicted to within a factor of 1.5 on average, and to within a factor of 1.5 in nine of ten unseen "
-            "rows; always saying the same number would be off by a factor of 4. It depends most on a.",
+            "rows, where always saying the same number would be off by a factor of 4; it depends most on a.",
         ),
         (
             [2.0],
@@ -87,8 +88,8 @@ def test_numbers(
             [0, 0, 1, 1, 0],
             ["a"],
             True,
-            "“y” is told right in 60% of unseen rows, where always saying “no” is right in 60%. Of the rows of “no” "
-            "67%, of “yes” 50% are found. It depends most on a.",
+            "“y” is told right in 60% of unseen rows (“no” in 67%, “yes” in 50%), where always saying “no” is right in "
+            "60%; it depends most on a.",
         ),
         (
             ["a", "b", "c"],
@@ -96,8 +97,8 @@ def test_numbers(
             [0, 1, 2, 2],
             [],
             True,
-            "“y” is told right in 100% of unseen rows, where always saying “c” is right in 50%. Of the rows of “a” "
-            "100%, of “b” 100%, of “c” 100% are found.",
+            "“y” is told right in 100% of unseen rows (“a” in 100%, “b” in 100%, “c” in 100%), where always saying “c” "
+            "is right in 50%.",
         ),
         (
             ["a", "b", "c", "d"],
@@ -105,8 +106,8 @@ def test_numbers(
             [0, 1, 3, 3, 3],
             ["x", "z"],
             True,
-            "“y” is told right in 80% of unseen rows, where always saying “d” is right in 40%. Found least often is "
-            "“c”, in 0% of its rows. It depends most on x and z.",
+            "“y” is told right in 80% of unseen rows (least often “c”, in 0%), where always saying “d” is right in 40%; "
+            "it depends most on x and z.",
         ),
         (
             ["no", "yes"],
@@ -152,52 +153,52 @@ NAMES = {name: name for name in "abcd"}
         (
             rows(),
             "a",
-            "“a” is the only model that was fitted: there is nothing to compare it with.",
+            "“a” is the only model that was fitted: there is nothing to compare it with",
         ),
         (
             rows(("b", 50.0, 5.0)),
             "a",
-            "“a” is the one to use: it does clearly better than “b”.",
+            "“a” is the one to use: it does clearly better than “b”",
         ),
         (
             rows(("b", 50.0, 5.0), ("c", math.inf, math.nan)),
             "a",
-            "“a” is the one to use: it does clearly better than the 2 others.",
+            "“a” is the one to use: it does clearly better than the 2 others",
         ),
         (
             rows(("b", 8.0, 6.0), ("c", 50.0, 5.0)),
             "a",
-            "“a” is the one to use: “b” does about as well, so that the choice hardly matters.",
+            "“a” is the one to use: “b” does about as well, so that the choice hardly matters",
         ),
         (  # much for 100 rows, but not sure
             rows(("b", 50.0, 40.0), ("c", 90.0, 8.0)),
             "a",
-            "“a” is the one to use: it does best, but “b” may do as well.",
+            "“a” is the one to use: it does best, but “b” may do as well",
         ),
         (
             rows(("b", 50.0, 40.0), ("c", 90.0, math.nan)),
             "a",
-            "“a” is the one to use: it does best, but 2 others may do as well.",
+            "“a” is the one to use: it does best, but 2 others may do as well",
         ),
         (  # a difference so small that it hardly matters, however consistent
             rows(("b", 3.0, 0.5), (AVERAGE, 0.1, 0.1), ("c", 2.0, math.nan), ("d", 9.0, 2.0)),
             "a",
-            "“a” is the one to use: 2 others do about as well, so that the choice hardly matters.",
+            "“a” is the one to use: 2 others do about as well, so that the choice hardly matters",
         ),
         (
             rows(("a", 1.0, 2.0), ("b", 2.0, 2.0), best=AVERAGE),
             AVERAGE,
-            "The average of the models is the one to use: 2 others do about as well, so that the choice hardly matters.",
+            "The average of the models is the one to use: 2 others do about as well, so that the choice hardly matters",
         ),
         (
             rows(("a", 40.0, 8.0), ("b", 50.0, 8.0), best=AVERAGE),
             AVERAGE,
-            "The average of the models is the one to use: it does clearly better than the 2 others.",
+            "The average of the models is the one to use: it does clearly better than the 2 others",
         ),
         (
             [*rows(("b", 50.0, 5.0)), Row("c", failure="no luck")],
             "a",
-            "“a” is the one to use: it does clearly better than “b”.",
+            "“a” is the one to use: it does clearly better than “b”",
         ),
     ],
 )
@@ -214,7 +215,7 @@ def test_a_better_score_with_larger_errors_is_no_choice() -> None:
     assert spoiled.kept != best
     assert (
         f"“{kept}” is the one to use: what stands above it in the ranking is off by more than always saying the same "
-        "number."
+        "number;"
     ).replace("“average of the models”", "The average of the models") in spoiled.verdict
 
 
@@ -279,32 +280,32 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "x z",
         "amount",
         {"models": ["constant", "linear"]},
-        "“amount” is predicted to within # on average, and to within # in nine of ten unseen rows; always saying the "
-        "same number would be off by #. It depends most on x. {kept} is the one to use: {others}. The ranges that it "
+        "“amount” is predicted to within # on average, and to within # in nine of ten unseen rows, where always saying the "
+        "same number would be off by #; it depends most on x. {kept} is the one to use: {others}; the ranges that it "
         "gives for new rows can be relied upon.",
     ),
     "counts": (
         "x z",
         "count",
         {"models": ["constant", "Poisson"]},
-        "“count” is predicted to within # on average, and to within # in nine of ten unseen rows; always saying the "
-        "same number would be off by #. It depends most on x. {kept} is the one to use: {others}. The ranges that it "
+        "“count” is predicted to within # on average, and to within # in nine of ten unseen rows, where always saying the "
+        "same number would be off by #; it depends most on x. {kept} is the one to use: {others}; the ranges that it "
         "gives for new rows can be relied upon.",
     ),
     "two classes": (
         "x z",
         "two",
         {"models": ["class frequencies", "logistic"]},
-        "“two” is told right in # of unseen rows, where always saying “{often}” is right in #. Of the rows of “down” #, "
-        "of “up” # are found. It depends most on x. {kept} is the one to use: {others}. The probabilities that it gives "
+        "“two” is told right in # of unseen rows (“down” in #, “up” in #), where always saying “{often}” is right in #; "
+        "it depends most on x. {kept} is the one to use: {others}; the probabilities that it gives "
         "{chances}.",
     ),
     "several classes": (
         "x z",
         "four",
         {"models": ["class frequencies", "logistic"]},
-        "“four” is told right in # of unseen rows, where always saying “{often}” is right in #. Found least often is "
-        "“{least}”, in # of its rows. It depends most on x. {kept} is the one to use: {others}. The probabilities that "
+        "“four” is told right in # of unseen rows (least often “{least}”, in #), where always saying “{often}” is right "
+        "in #; it depends most on x. {kept} is the one to use: {others}; the probabilities that "
         "it gives {chances}.",
     ),
     "nothing predictable": (
@@ -312,23 +313,23 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "luck",
         {"models": ["constant", "linear"]},
         "These columns do not help to predict “luck”, as far as the rows show: always saying the same number is off by "
-        "# on average, and no model does clearly better. {kept} is the one to use: {others}. The ranges that it gives "
+        "# on average, and no model does clearly better. {kept} is the one to use: {others}; the ranges that it gives "
         "for new rows can be relied upon. Look for other columns, or collect more rows.",
     ),
     "one candidate": (
         "x z",
         "amount",
         {"models": ["linear"]},
-        "“amount” is predicted to within # on average, and to within # in nine of ten unseen rows; always saying the "
-        "same number would be off by #. It depends most on x. “straight lines” is the only model that was fitted: there "
-        "is nothing to compare it with. The ranges that it gives for new rows can be relied upon.",
+        "“amount” is predicted to within # on average, and to within # in nine of ten unseen rows, where always saying the "
+        "same number would be off by #; it depends most on x. “straight lines” is the only model that was fitted: there "
+        "is nothing to compare it with; the ranges that it gives for new rows can be relied upon.",
     ),
     "a series": (
         "x day",
         "amount",
         {"models": ["constant", "linear"]},
-        "“amount” is predicted to within # on average, and to within # in nine of ten unseen rows; always saying the "
-        "same number would be off by #. It depends most on x. {kept} is the one to use: {others}. The ranges that it "
+        "“amount” is predicted to within # on average, and to within # in nine of ten unseen rows, where always saying the "
+        "same number would be off by #; it depends most on x. {kept} is the one to use: {others}; the ranges that it "
         "gives for new rows can be relied upon. What comes after the last date is another question: ask posteriori "
         "forecast.",
     ),
@@ -336,8 +337,8 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str]] = {
         "",
         "amount",
         {"task": "density", "models": ["normal", "Student t"]},
-        "Nine of ten values of “amount” lie between # and #, half of them below #. {kept} is the one to use: {others}. "
-        "The ranges that it gives for new rows can be relied upon.",
+        "Nine of ten values of “amount” lie between # and #, half of them below #. {kept} is the one to use: {others}; "
+        "the ranges that it gives for new rows can be relied upon.",
     ),
 }
 
@@ -350,7 +351,7 @@ def choice(found: Analysis) -> dict[str, str]:
     """Return what is said of the choice, and what classes are named, by counting."""
     names = {name: found.words(name) for name in found.outcomes}
     which = choice_in_words(found.ranking.rows, found.kept, names, len(found.problem.y))
-    kept, _, others = which.removesuffix(".").partition(" is the one to use: ")
+    kept, _, others = which.partition(" is the one to use: ")
     told = {"kept": kept, "others": others}
     if found.problem.classes is not None:
         came, p = found.problem.y, found.outcomes[found.kept].unseen.prediction
@@ -376,6 +377,37 @@ def test_verdicts_of_whole_tables(case: str) -> None:
     expected = CASES[case][-1].format(**choice(found))
     assert without_numbers(found.verdict) == without_numbers(expected)
     assert not FOR_STATISTICIANS.search(found.verdict)
+    assert count_sentences(found.verdict) <= MOST
+
+
+def test_a_model_that_the_evidence_excludes_is_doubted() -> None:
+    found = analysis_of("numbers", models=["constant", "linear", "splines"])
+    known = [row for row in found.ranking.rows if row.probability == row.probability]
+    kept, other = known[0].name, known[-1].name
+
+    def told(least: float, error: float = 3.0, of: str = "y|X") -> str:
+        """Return what is said of a lead of 5 nats."""
+        chances = {kept: least, other: 1.0 - least}
+        ranked = [
+            Row(
+                name,
+                elpd=-gap,
+                elpd_difference=-gap,
+                elpd_difference_se=error * (gap > 0.0),
+                probability=chances[name],
+                of=of,
+            )
+            for name, gap in ((kept, 0.0), (other, 5.0))
+        ]
+        return doubt_of(replace(found, ranking=Comparison(ranked)))
+
+    assert told(0.02) == ""
+    assert told(0.004, error=1.0) == ""  # a clear lead is no luck
+    assert told(0.004, of="X,y") == ""  # that is the probability of the columns, too
+    assert told(0.004) == (
+        f"but “{found.words(kept)}” may do so well by luck, as all that was seen, taken together, speaks for "
+        f"“{found.words(other)}” instead"
+    )
 
 
 def test_reasons_hold_what_the_verdict_leaves_out() -> None:
@@ -411,6 +443,9 @@ def test_nothing_was_fitted() -> None:
 def test_columns_that_give_the_target_away() -> None:
     found = analysis_of("numbers")
     one, both = (replace(found, revealing=names).verdict for names in (("x",), ("x", "z")))
-    ask = "the target: is that known beforehand? If not, leave it out."
-    assert one.endswith(f"But 'x' alone tells {ask}")
-    assert both.endswith(f"But 'x' and 'z' alone each tell {ask}")
+    assert one.endswith(
+        "But 'x' alone tells the target: if it is not known beforehand, leave it out."
+    )
+    assert both.endswith(
+        "But 'x' and 'z' alone each tell the target: if they are not known beforehand, leave them out."
+    )

@@ -87,14 +87,14 @@ class NumberWords(NamedTuple):
         return f"{rows[0].upper()}{rows[1:]} {are}: nothing speaks for {more}."
 
     def sure(self) -> str:
-        """Say how sure the number is, and where it may be larger."""
+        """Say how sure the number is, and where it may be larger: a clause of a sentence."""
         if self.interrupted:
-            return "The search was stopped: larger numbers were not tried."
+            return "the search was stopped: larger numbers were not tried"
         if self.asked:
             return ""
         if self.best == max(self.chances):
             return (
-                f"No larger number was tried, and there may be more {self.noun}s: raise the limit."
+                f"no larger number was tried, and there may be more {self.noun}s: raise the limit"
             )
         return self._open() if self._others() else self._sure()
 
@@ -106,17 +106,17 @@ class NumberWords(NamedTuple):
     def _open(self) -> str:
         others = listed(self._others(), "or")
         if self.best == 1:
-            return f"There may be {others} as well."
+            return f"there may be {others} as well"
         if self.chances[self.best] < _LIKELY:
-            return f"How many there are is open: there may be {others} as well."
-        return f"That number is likely, not certain: there may be {others}."
+            return f"how many there are is open: there may be {others} as well"
+        return f"that number is likely, not certain: there may be {others}"
 
     def _sure(self) -> str:
         if self.best == 1:
             return ""
         if self.chances[self.best] < _SURE:
-            return "That number is likely, not certain."
-        return "There is hardly any doubt about that number."
+            return "that number is likely, not certain"
+        return "there is hardly any doubt about that number"
 
     def reasons(self, doubtful: int) -> list[str]:
         """Return how probable each number is, and how many rows have no part of which they surely are."""

@@ -16,11 +16,18 @@ from posteriori.analysis.densities.odd_rows import OddEntry
 from posteriori.analysis.fitting.preparation import OTHER
 from posteriori.analysis.report.figures import PICTURE, at_a_glance
 from posteriori.analysis.table.columns import Column
-from posteriori.analysis.table.wording import counted, entry_words, fixed_number, short_number
+from posteriori.analysis.table.wording import (
+    counted,
+    entry_words,
+    fixed_number,
+    one_sentence,
+    short_number,
+)
 from posteriori.analysis.targets.reasons import differences_of
 from posteriori.analysis.targets.verdict_words import (
     NO_MODEL,
     choice_of,
+    doubt_of,
     untried_in_words,
 )
 from posteriori.analysis.tasks.sections import (
@@ -240,8 +247,11 @@ def density_verdict(found: TableDensity) -> str:
     """Say whether columns go together, which model describes them, which rows are odd, which gaps were filled."""
     if found.ranking.rows[0].failure:
         return NO_MODEL
-    told = [_together(found), choice_of(found), untried_in_words(found)]
-    told += [_odd_rows(found), gaps_in_words(found)]
+    told = [
+        _together(found),
+        one_sentence(choice_of(found), doubt_of(found)),
+        one_sentence(untried_in_words(found), _odd_rows(found), gaps_in_words(found)),
+    ]
     return " ".join(text for text in told if text)
 
 
@@ -296,7 +306,7 @@ def _times(gain: float) -> str:
 def _odd_rows(found: TableDensity) -> str:
     odd, places = found.odd_rows, found.rows
     if not odd:
-        return "No row is odd."
+        return "no row is odd"
     told = []
     for one in odd[:_TOLD_ROWS]:
         words = [odd_entry_words(found, entry) for entry in one.entries[:1]]
@@ -304,7 +314,7 @@ def _odd_rows(found: TableDensity) -> str:
         told.append(f"row {places[one.row] + 1}" + "".join(why))
     rest = f" and {len(odd) - _TOLD_ROWS} more" if len(odd) > _TOLD_ROWS else ""
     be, look = ("is", "it is an error") if len(odd) == 1 else ("are", "they are errors")
-    return f"{counted(len(odd), 'row')} {be} odd: {', '.join(told)}{rest}. Look whether {look}."
+    return f"{counted(len(odd), 'row')} {be} odd, {', '.join(told)}{rest}: look whether {look}"
 
 
 def odd_entry_words(found: TableDensity, entry: OddEntry) -> tuple[str, str, str]:
@@ -336,4 +346,4 @@ def gaps_in_words(found: TableDensity) -> str:
     more = f" and {len(names) - _TOLD_COLUMNS} more columns" if len(names) > _TOLD_COLUMNS else ""
     total = counted(int(missing.sum()), "gap")
     verb = "was" if missing.sum() == 1 else "were"
-    return f"{total} in {shown}{more} {verb} filled in."
+    return f"{total} in {shown}{more} {verb} filled in"

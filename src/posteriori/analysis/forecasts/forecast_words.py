@@ -15,9 +15,11 @@ from posteriori.analysis.table.series_calendar import time_words
 from posteriori.analysis.table.wording import (
     counted,
     number_with_error,
+    one_sentence,
     probability_words,
     short_number,
 )
+from posteriori.analysis.targets.verdict_words import DOUBTED, doubt_of
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
 from posteriori.selection.origin_scores import naive_forecasts
@@ -38,8 +40,6 @@ __all__ = [
 _APART = 0.25
 #: Shares of the error below which a difference to repeating values is none worth telling.
 _HARDLY = 0.02
-#: A model that the evidence gives less is doubted.
-_DOUBTED = 0.01
 #: Series that the answer tells of, and models of the average.
 _TOLD, _NAMED = 4, 3
 
@@ -71,7 +71,7 @@ def known_values(found: Forecast) -> Array:
 
 
 class _Repeated(NamedTuple):
-    """How far forecasts that repeat values were off on average, and the error of what they were off by more."""
+    """How far forecasts that repeat values were off, and the error of what they were off by more."""
 
     error: float
     gain_error: float
@@ -92,13 +92,17 @@ def _repeated(found: Forecast) -> dict[str, _Repeated]:
 
 def _rivals(found: Forecast) -> list[float]:
     """Return medians for the last step of all models that foresaw about as well as the best; none for many series."""
-    near = [row.name for row in found.ranking.rows if row.name == found.best or _is_near(row, 1.0)]
-    near = [name for name in near if name != AVERAGE and found.asks(found.outcomes[name])]
-    models = [found.outcomes[name].model for name in near]
+    models = [found.outcomes[name].model for name in _near_best(found)]
     if len(models) < 2 or None in models:
         return []
     made = [model[-1].forecast(**found.prepared.asked_steps) for model in models]
     return [float(np.asarray(dist.median)[-1]) for dist in made]
+
+
+def _near_best(found: Forecast) -> list[str]:
+    """Return the models asked for that are at most a standard error behind the best."""
+    near = [row.name for row in found.ranking.rows if row.name == found.best or _is_near(row, 1.0)]
+    return [name for name in near if name != AVERAGE and found.asks(found.outcomes[name])]
 
 
 # -- one series ------------------------------------------------------------------------------
@@ -110,8 +114,11 @@ def answer_of_forecast(found: Forecast) -> str:
         return "No model could be fitted."
     told = _event_sentence(found) or _ahead_sentence(found)
     untried = _untried([o.failure for n, o in found.outcomes.items() if n != AVERAGE], "model")
-    parts = (told, _tried_sentence(found), _tied_sentence(found), _widened_sentence(found))
-    return " ".join(part for part in (*parts, untried) if part)
+    parts = (
+        one_sentence(_tried(found, least=True), _tied(found)),
+        one_sentence(doubt_of(found, few=True), _widened(found), untried),
+    )
+    return " ".join(part for part in (told, *parts) if part)
 
 
 def _ahead_sentence(found: Forecast) -> str:
@@ -139,10 +146,8 @@ def _values_ahead(name: str, known: Array, found: Forecast) -> str:
     if last.time != first.time:
         ahead += f", and {last.median} for {last.time} ({last.low} to {last.high})"
     more = 1.0 - np.asarray(found.dist.cdf(known[-1]))[-1]
-    return (
-        f"{name}: {ahead}. The last value was {short_number(known[-1])}; the chance of more than that for "
-        f"{last.time} is {_percent(more)}."
-    )
+    than = f"than the last value, {short_number(known[-1])}"
+    return f"{name}: {ahead}; the chance of more {than}, is then {_percent(more)}."
 
 
 def _mostly_nothing(found: Forecast, known: Array) -> bool:
@@ -155,25 +160,21 @@ def _percent(p: float) -> str:
     return "above 99 %" if p > 0.99 else "below 1 %" if p < 0.01 else f"{100 * p:.0f} %"
 
 
-def _tried_sentence(found: Forecast) -> str:
-    """Say how far forecasts from the past were off, beside those that repeat values."""
+def _tried(found: Forecast, *, least: bool = False) -> str:
+    """Say how far forecasts from the past were off, beside those that repeat values, or the better of these."""
     if not found.metrics:
         short = bool(found.options.origins) and not found.prepared.problem.origins
-        return "The series is too short to try the forecast on its own past." if short else ""
+        return "the series is too short to try the forecast on its own past" if short else ""
     known = known_values(found)
     if known.min() == known.max():
         return ""
     count = len(found.prepared.problem.origins)
     points = f"{count} points in the past" if count > 1 else "one point in the past"
     repeated = _repeated(found)
-    value = repeated["the last value"]
-    told = [
-        _beside(found, name, naive)
-        for name, naive in repeated.items()
-        if naive is value or naive.error < value.error
-    ]
+    names = sorted(repeated, key=lambda name: repeated[name].error)
+    told = [_beside(found, name, repeated[name]) for name in (names[:1] if least else names)]
     off = short_number(found.metrics[found.kept]["MAE"], 3)
-    return f"From {points} it was off by {off} on average, {' and '.join(told)}."
+    return f"from {points} it was off by {off} on average, {' and '.join(told)}"
 
 
 def _beside(found: Forecast, name: str, naive: _Repeated) -> str:
@@ -186,31 +187,31 @@ def _beside(found: Forecast, name: str, naive: _Repeated) -> str:
     return f"{100 * abs(share):.0f} % {'less' if share > 0.0 else 'more'} than {named}"
 
 
-def _tied_sentence(found: Forecast) -> str:
+def _tied(found: Forecast) -> str:
     """Say that several models foresaw about as well, and how far their forecasts lie apart."""
     rivals = _rivals(found)
     if not rivals:
         return ""
     time, low, high = step_texts(found, -1).time, min(rivals), max(rivals)
-    mass = f"{100 * found.options.mass[0]:g}"
-    last = found.frame.iloc[-1]
+    mass, last = f"{100 * found.options.mass[0]:g}", found.frame.iloc[-1]
     told = f"{counted(len(rivals), 'model')} did about equally well"
     if short_number(low) == short_number(high):
-        return f"{told}, and all say {short_number(low)} for {time}."
+        return f"{told}, and all say {short_number(low)} for {time}"
     apart = (high - low) / max(last[f"upper_{mass}"] - last[f"lower_{mass}"], 1e-300)
-    matters = (
-        "it hardly matters which of them is taken" if apart < _APART else "their average is taken"
-    )
-    return f"{told}, and say between {short_number(low)} and {short_number(high)} for {time}: {matters}."
+    shares = getattr(found.fitted, "weights", {})
+    theirs = sum(shares.get(name, 0.0) for name in _near_best(found)) > 0.5
+    taken = "their average is taken" if theirs else "the choice matters"
+    matters = "it hardly matters which of them is taken" if apart < _APART else taken
+    return f"{told}, and say between {short_number(low)} and {short_number(high)} for {time}: {matters}"
 
 
-def _widened_sentence(found: Forecast) -> str:
+def _widened(found: Forecast) -> str:
     if found.widening == 1.0:
         return ""
     held = 100 * found.metrics[found.kept]["inside 80 %"]
     return (
-        f"Its 80 % intervals held only {held:.0f} % of what came after these points, and are {found.widening:.2g} "
-        "times as wide here for that reason."
+        f"its 80 % intervals held only {held:.0f} % of what came after these points, and are {found.widening:.2g} "
+        "times as wide here for that reason"
     )
 
 
@@ -218,7 +219,7 @@ def _untried(why: Sequence[str], what: str, plural: str = "") -> str:
     """Say how many of those that have failed, or have not, were not waited for."""
     for failure, words in ((INTERRUPTED, "it was stopped"), (OUT_OF_TIME, "time was over")):
         if failure in why:
-            return f"{counted(why.count(failure), what, plural)} of {len(why)} had no turn before {words}."
+            return f"{counted(why.count(failure), what, plural)} of {len(why)} had no turn before {words}"
     return ""
 
 
@@ -247,7 +248,8 @@ def reasons_of_forecast(found: Forecast) -> list[str]:
     if found.ranking.rows[0].failure:
         return []
     ranked = f"{_ranked(found)} {_against_walks(found)}".rstrip()
-    parts = (ranked, _doubt(found), _averaged(found), _held(found))
+    tried = one_sentence(_tried(found)) if found.metrics and len(_repeated(found)) > 1 else ""
+    parts = (ranked, tried, _doubt(found), _averaged(found), _held(found))
     return [part for part in parts if part]
 
 
@@ -263,8 +265,7 @@ def _ranked(found: Forecast) -> str:
     count = counted(len(found.prepared.problem.origins), "origin")
     gap = _gap(others[0])
     said = f"“{name}” foresaw best what came after {count}, {gap} in log density before “{second}”"
-    near = [row for row in others if _is_near(row, 2.0)]
-    if near:
+    if near := [row for row in others if _is_near(row, 2.0)]:
         return f"{said}: as good as equal, like {counted(len(near), 'model')} within two standard errors."
     return f"{said}: a clear lead."
 
@@ -282,7 +283,7 @@ def _is_near(row: Row, errors: float) -> bool:
 def _doubt(found: Forecast) -> str:
     """Doubt the model at the top where the evidence all but excludes it."""
     rows = {row.name: row for row in found.ranking.rows if row.probability == row.probability}
-    if not found.metrics or found.best not in rows or rows[found.best].probability >= _DOUBTED:
+    if not found.metrics or found.best not in rows or rows[found.best].probability >= DOUBTED:
         return ""
     likely = max(rows.values(), key=lambda row: row.probability)
     return (
@@ -348,26 +349,26 @@ def answer_of_forecasts(found: Forecasts) -> str:
     more = len(found.series) - len(some)
     rest = [f"and {_of_series(more)} more"] if more > 0 else []
     parts = [
-        f"{_of_series(len(found.series))} forecast, the largest fall first: {'; '.join([*some, *rest])}. With a chance "
-        f"of {100 * found.options.mass[0]:g} % a series ends within its interval."
+        f"{_of_series(len(found.series))} forecast, the largest fall first, with intervals that hold "
+        f"{100 * found.options.mass[0]:g} %: {'; '.join([*some, *rest])}."
     ]
     tried = [one for one in found.series.values() if one.metrics]
     nearer = [
         one.metrics[one.kept]["MAE"] < _repeated(one)["the last value"].error for one in tried
     ]
+    wider, told = sum(one.widening > 1.0 for one in tried), []
     if tried:
-        parts.append(
-            "Tried on their own past, forecasts were nearer than repeating the last value for "
-            f"{sum(nearer)} of {_of_series(len(tried))}."
-        )
-    if wider := sum(one.widening > 1.0 for one in tried):
-        parts.append(
-            f"Intervals of {_of_series(wider)} had held too little there, and are widened."
-        )
+        told = [
+            "tried on their own past, forecasts were nearer than repeating the last value for "
+            f"{sum(nearer)} of {_of_series(len(tried))}"
+        ]
+    if wider:
+        told.append(f"intervals of {_of_series(wider)} had held too little there, and are widened")
     why = [*("" for _ in found.series), *found.failures.values()]
-    if failed := len(why) - sum(one in ("", INTERRUPTED, OUT_OF_TIME) for one in why):
-        parts.append(f"{_of_series(failed)} could not be forecast.")
-    return " ".join([*parts, _untried(why, "series", "series")]).rstrip()
+    failed = len(why) - sum(one in ("", INTERRUPTED, OUT_OF_TIME) for one in why)
+    lost = f"{_of_series(failed)} could not be forecast" if failed else ""
+    parts += [one_sentence(*told), one_sentence(lost, _untried(why, "series", "series"))]
+    return " ".join(part for part in parts if part)
 
 
 def _of_series(count: int) -> str:

@@ -14,7 +14,13 @@ from posteriori.analysis.counted.profiles import (
     trait_numbers,
     trait_words,
 )
-from posteriori.analysis.table.wording import counted, fixed_number, listed, probability_words
+from posteriori.analysis.table.wording import (
+    counted,
+    fixed_number,
+    listed,
+    one_sentence,
+    probability_words,
+)
 from posteriori.inference.weighing.number_weights import WeighedNumbers
 from posteriori.mixture.groups.drawn_groups import DrawnGroups
 
@@ -66,9 +72,9 @@ class GroupWords(NamedTuple):
         """Return what everybody reads: which groups, and how surely."""
         table = f"these {counted(self.rows, 'row')}"
         if len(self.profiles) == 1:
-            said = [self.number.one(table, "form one group"), self.number.sure()]
+            said = [self.number.one(table, "form one group"), one_sentence(self.number.sure())]
         else:
-            said = [self._groups(table), self.number.sure(), self._between()]
+            said = [self._groups(table), one_sentence(self.number.sure(), self._between())]
         return " ".join(text for text in said if text)
 
     def reasons(self) -> list[str]:
@@ -92,10 +98,10 @@ class GroupWords(NamedTuple):
 
     def _between(self) -> str:
         if not self.doubtful:
-            return "No row lies in between."
+            return "no row lies in between"
         share = f" ({self.doubtful / self.rows:.0%})" if self.doubtful >= 0.01 * self.rows else ""
         lie = "lies" if self.doubtful == 1 else "lie"
-        return f"{counted(self.doubtful, 'row')}{share} {lie} in between."
+        return f"{counted(self.doubtful, 'row')}{share} {lie} in between"
 
 
 def _shapes(components: Sequence[int]) -> list[str]:

@@ -24,8 +24,8 @@ from posteriori.analysis.report.what_if import adding_columns, changing_columns,
 from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.analysis.targets.class_costs import stakes_again
+from posteriori.analysis.targets.reasons import chances_hold, ranges_hold
 from posteriori.analysis.targets.table_problem import suited_candidates
-from posteriori.analysis.targets.verdict_words import chances_hold, ranges_hold
 from posteriori.analysis.tasks.sections import (
     Beside,
     CodeAgain,

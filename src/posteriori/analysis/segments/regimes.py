@@ -24,6 +24,7 @@ from posteriori.analysis.table.wording import (
     fixed_number,
     listed,
     number_with_error,
+    one_sentence,
     probability_words,
     short_number,
 )
@@ -238,9 +239,12 @@ class StateWords(NamedTuple):
 
     def verdict(self) -> str:
         """Return what everybody reads: which states, how surely, and what to do."""
-        sentences = [self._states(), self.number.sure(), self._doubts(), self._end()]
-        if self.better is not None:
-            sentences.append("The end of the series is unlike what came before.")
+        unlike = "" if self.better is None else "the end of the series is unlike what came before"
+        sentences = [
+            self._states(),
+            one_sentence(self.number.sure(), self._doubts()),
+            one_sentence(self._end(), unlike),
+        ]
         return " ".join(sentence for sentence in sentences if sentence)
 
     def reasons(self) -> list[str]:
@@ -280,7 +284,7 @@ class StateWords(NamedTuple):
     def _end(self) -> str:
         if self.end is None:
             return ""
-        return f"It ends in state {self.end[0]}, from {self.end[1]} on."
+        return f"it ends in state {self.end[0]}, from {self.end[1]} on"
 
     def _doubts(self) -> str:
         if len(self.regimes) == 1:
@@ -288,19 +292,19 @@ class StateWords(NamedTuple):
         share = self.doubtful / self.rows
         if not self.open:
             return (
-                "Every row is clear."
+                "every row is clear"
                 if not share
-                else f"For {1.0 - share:.0%} of the rows the state is clear."
+                else f"for {1.0 - share:.0%} of the rows the state is clear"
             )
         longer = 2 * int(np.ceil(min(one.mean_run for one in self.regimes)))
         said = (
-            f"For {share:.0%} of the rows the state is open: states end soon. Ask for longer ones by "
+            f"for {share:.0%} of the rows the state is open, as states end soon: ask for longer ones by "
             f"--min-length {longer} (min_length={longer})"
         )
         if self.fewer is None:
-            return f"{said}."
+            return said
         number, doubt = self.fewer
-        return f"{said}, or for {number} states, which leave {doubt:.0%} open."
+        return f"{said}, or for {number} states, which leave {doubt:.0%} open"
 
 
 def better_number(found: WeighedNumbers) -> tuple[int, float] | None:

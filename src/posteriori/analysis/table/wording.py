@@ -22,6 +22,7 @@ __all__ = [
     "listed",
     "number_with_error",
     "number_within",
+    "one_sentence",
     "probability_words",
     "short_number",
 ]
@@ -46,6 +47,18 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     ('1 row', '1,200 rows', '2 entries')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def one_sentence(*clauses: str) -> str:
+    """Join clauses that are not empty to a sentence.
+
+    Examples
+    --------
+    >>> one_sentence("most is clear", "", "ask for more")
+    'Most is clear; ask for more.'
+    """
+    text = "; ".join(clause for clause in clauses if clause)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def listed(texts: Sequence[str], last: str = "and") -> str:

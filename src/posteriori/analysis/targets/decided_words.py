@@ -34,7 +34,7 @@ def said_of_class(name: str, classes: Any, decided: Decided, depends: str = "") 
     classes : (K,)
     decided : Decided
     depends : str
-        On which columns it depends most, a sentence behind a space; or nothing.
+        On which columns it depends most, a clause behind a semicolon; or nothing.
     """
     label, rows = class_name(classes[decided.positive]), len(decided.codes)
     share = f"{100.0 * decided.rows / rows:.2g}%"
@@ -42,20 +42,20 @@ def said_of_class(name: str, classes: Any, decided: Decided, depends: str = "") 
     if decided.rule is None:
         return f"{text}, and the columns do not tell which: no threshold finds these better than chance."
     costs = _costs_a_row(decided, classes) if decided.told else ""
-    return f"{text}. {_found(decided, classes)}{costs}.{_roughly(decided)}{depends}"
+    return f"{text}: {_found(decided, classes)}{costs}{depends}."
 
 
 def _found(decided: Decided, classes: Any) -> str:
     label = class_name(classes[decided.positive])
     if not decided.found + decided.alarms:
-        return f"No row is probable enough to be called {label}"
+        return f"no row is probable enough to be called {label}"
     alarms = counted(decided.alarms, "false alarm")
     many = (
         "none is"
         if not decided.found
         else f"{decided.found:,} {'is' if decided.found == 1 else 'are'}"
     )
-    return f"Of these, {many} found, for {alarms}, {_when(decided, classes)}"
+    return f"{many} found{_roughly(decided)}, for {alarms}, {_when(decided, classes)}"
 
 
 def _when(decided: Decided, classes: Any) -> str:
@@ -74,12 +74,11 @@ def _when(decided: Decided, classes: Any) -> str:
 def _costs_a_row(decided: Decided, classes: Any) -> str:
     """Say what a row costs, beside saying the same of all."""
     cost, alike = float(decided.spent.mean()), decided.spent_alike.mean(axis=0)
-    by_cost = [int(k) for k in np.argsort(alike, kind="stable")][:2]
-    told = [f"always saying {class_name(classes[k])} costs {_amount(alike[k])}" for k in by_cost]
-    best = told[0] if len(classes) > 2 else " and ".join(told)
-    if cost < alike[by_cost[0]]:
-        return f": that costs {_amount(cost)} a row, where {best}"
-    return f": that costs {_amount(cost)} a row, and {best}, so that predictions save nothing"
+    least = int(np.argmin(alike))
+    best = f"always saying {class_name(classes[least])} costs {_amount(alike[least])}"
+    if cost < alike[least]:
+        return f", which costs {_amount(cost)} a row, where {best}"
+    return f", which costs {_amount(cost)} a row, and {best}, so that predictions save nothing"
 
 
 def _amount(cost: float) -> str:
@@ -90,8 +89,7 @@ def _roughly(decided: Decided) -> str:
     """Say how roughly few rows tell the share that is found."""
     if decided.rows >= _FEW or not decided.found + decided.alarms:
         return ""
-    many = counted(decided.rows, "row")
-    return f" {many} tell that only roughly: of new ones {_between(decided.recall_belief)} may be found."
+    return f" (of new ones {_between(decided.recall_belief)}, as far as so few rows tell)"
 
 
 def _between(belief: Beta) -> str:
@@ -105,7 +103,7 @@ def costs_to_tell(decided: Decided, classes: Any) -> str:
         return ""
     other = next(str(label) for k, label in enumerate(classes) if k != decided.positive)
     pair = f"{classes[decided.positive]}:{other}"
-    return f'If a miss costs more than a false alarm, say how much: --cost "{pair}=10" (costs=).'
+    return f'if a miss costs more than a false alarm, say how much: --cost "{pair}=10" (costs=)'
 
 
 def reasons_on_class(found: Analysis) -> list[str]:

@@ -7,17 +7,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.table.wording import number_with_error, short_number
+from posteriori.analysis.targets.decided_classes import Decided
 from posteriori.analysis.targets.decided_words import reasons_on_class
-from posteriori.analysis.targets.verdict_words import FAR, FEW_ROWS, SMALL
+from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
 
 if TYPE_CHECKING:
     from posteriori.analysis.ranking.ranked_result import RankedResult
     from posteriori.analysis.targets.conclusions import Analysis
 
-__all__ = ["differences", "differences_of", "reasons_of", "strength"]
+__all__ = [
+    "FAR",
+    "FEW_ROWS",
+    "SMALL",
+    "alarms_hold",
+    "chances_hold",
+    "differences",
+    "differences_of",
+    "ranges_hold",
+    "reasons_of",
+    "strength",
+]
+
+#: Differences in nats, of all rows together, that hardly matter however consistent they are.
+#: A. Vehtari et al. call models "very similar" below it.
+SMALL = 4.0
+
+#: Standard errors up to which a share is as was promised.
+FAR = 2.0
+
+#: With fewer rows all is rough.
+FEW_ROWS = 30
 
 #: Where so many times as many rows would be needed to decide, it does not matter.
 _MANY_TIMES = 100.0
@@ -214,3 +238,57 @@ def _what_evidence_adds(best: Row, second: Row, rows: Sequence[Row]) -> str:
 
 def _name(row: Row) -> str:
     return f"“{row.name}”"
+
+
+# -- promises ------------------------------------------------------------------------------------
+
+
+def _promise_kept(expected: float, error: float, came: float) -> int:
+    """Tell whether fewer (−1), as many (0) or more (1) came than were promised."""
+    return 0 if abs(came - expected) <= FAR * error else 1 if came > expected else -1
+
+
+def ranges_hold(level: Array, *, counts: bool = False) -> int:
+    """Tell whether intervals of 90 % held fewer (−1), as many (0) or more (1) values than they promise.
+
+    Parameters
+    ----------
+    level : (N,)
+        Of what came in its predictive distribution.
+    counts : bool
+        Whether these are counts, whose intervals end at whole numbers, and hold more than they promise.
+    """
+    count, held = len(level), float(np.sum(np.abs(level - 0.5) <= 0.45))
+    kept = _promise_kept(0.9 * count, 0.3 * math.sqrt(count), held)
+    return min(kept, 0) if counts else kept
+
+
+def chances_hold(p: Array, codes: Array) -> int:
+    """Tell whether the most probable classes came less (−1), as (0) or more often (1) than they promise.
+
+    Parameters
+    ----------
+    p : (N, K)
+    codes : (N,)
+        Classes that came.
+    """
+    sure = p.max(axis=1)
+    error = max(float(np.sqrt((sure * (1.0 - sure)).sum())), 1.0 / FAR)  # one row is no reason
+    return _promise_kept(float(sure.sum()), error, float(np.sum(p.argmax(axis=1) == codes)))
+
+
+def alarms_hold(p: Array, decided: Decided) -> int:
+    """Tell whether fewer (−1), as many (0) or more (1) alarms were true than their probabilities promise.
+
+    Without any alarm, whether the most probable classes came as often.
+
+    Parameters
+    ----------
+    p : (N, K)
+    decided : Decided
+    """
+    sure = p[decided.said == decided.positive, decided.positive]
+    if not len(sure):
+        return chances_hold(p, decided.codes)
+    error = max(float(np.sqrt((sure * (1.0 - sure)).sum())), 1.0 / FAR)
+    return _promise_kept(float(sure.sum()), error, float(decided.found))

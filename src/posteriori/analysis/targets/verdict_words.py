@@ -10,9 +10,22 @@ import numpy as np
 
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
-from posteriori.analysis.table.wording import counted, listed, number_within, short_number
-from posteriori.analysis.targets.decided_classes import Decided
+from posteriori.analysis.table.wording import (
+    counted,
+    listed,
+    number_within,
+    one_sentence,
+    short_number,
+)
 from posteriori.analysis.targets.decided_words import costs_to_tell, said_of_class
+from posteriori.analysis.targets.reasons import (
+    FAR,
+    FEW_ROWS,
+    SMALL,
+    alarms_hold,
+    chances_hold,
+    ranges_hold,
+)
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
 
@@ -21,18 +34,14 @@ if TYPE_CHECKING:
     from posteriori.analysis.targets.conclusions import Analysis
 
 __all__ = [
-    "FAR",
-    "FEW_ROWS",
+    "DOUBTED",
     "NO_MODEL",
-    "SMALL",
-    "alarms_hold",
     "choice_in_words",
     "classes_in_words",
     "columns_help",
-    "chances_hold",
+    "doubt_of",
     "errors_of",
     "numbers_in_words",
-    "ranges_hold",
     "share_words",
     "standing",
     "untried_in_words",
@@ -42,21 +51,14 @@ __all__ = [
 #: What is said where nothing was fitted.
 NO_MODEL = "No model could be fitted; the notes say why."
 
-#: Differences in nats, of all rows together, that hardly matter however consistent they are.
-#: A. Vehtari et al. call models "very similar" below it.
-SMALL = 4.0
-
 #: Differences in nats, of a single row, that matter little where they are not sure: one part in ten of its probability.
 _SMALL_OF_A_ROW = 0.1
 
-#: With fewer rows all is rough.
-FEW_ROWS = 30
+#: A model that the evidence gives less is doubted.
+DOUBTED = 0.01
 
 #: Classes whose shares are told; of more, the one that is found least often.
 _MOST_CLASSES = 3
-
-#: Standard errors up to which a share is as was promised.
-FAR = 2.0
 
 
 # -- for everybody -----------------------------------------------------------------------------
@@ -69,9 +71,8 @@ def verdict_of(found: Analysis) -> str:
     answer = _class_to_find if found.decided else _ANSWERS[found.target.task]
     told = [
         answer(found),
-        choice_of(found),
-        _promise(found),
-        *_next_steps(found),
+        one_sentence(choice_of(found), _promise(found), doubt_of(found)),
+        one_sentence(*_next_steps(found)),
     ]
     return " ".join(text for text in told if text)
 
@@ -135,8 +136,8 @@ def numbers_in_words(
             f"is off by {same} on average, and no model does clearly better."
         )
     return (
-        f"“{name}” is predicted to within {typical} on average, and to within {far} in nine of ten unseen rows; always "
-        f"saying the same number would be off by {same}.{depends}"
+        f"“{name}” is predicted to within {typical} on average, and to within {far} in nine of ten unseen rows, where "
+        f"always saying the same number would be off by {same}{depends}."
     )
 
 
@@ -185,15 +186,16 @@ def classes_in_words(
     shares = np.bincount(codes[codes == said], minlength=len(labels)) / np.maximum(counts, 1)
     if len(labels) <= _MOST_CLASSES:
         parts = [
-            f"“{label}” {share_words(p)}" for label, p in zip(labels, shares.tolist(), strict=True)
+            f"“{label}” in {share_words(p)}"
+            for label, p in zip(labels, shares.tolist(), strict=True)
         ]
-        told = f"Of the rows of {', of '.join(parts)} are found."
+        told = ", ".join(parts)
     else:
         least = int(shares.argmin())
-        told = f"Found least often is “{labels[least]}”, in {share_words(float(shares[least]))} of its rows."
+        told = f"least often “{labels[least]}”, in {share_words(float(shares[least]))}"
     return (
-        f"“{name}” is told right in {share_words(float(np.mean(said == codes)))} of unseen rows, where always saying "
-        f"“{often}” is right in {most}. {told}{_depends(drivers)}"
+        f"“{name}” is told right in {share_words(float(np.mean(said == codes)))} of unseen rows ({told}), where always "
+        f"saying “{often}” is right in {most}{_depends(drivers)}."
     )
 
 
@@ -226,7 +228,7 @@ def share_words(share: float) -> str:
 
 
 def _depends(drivers: Sequence[str]) -> str:
-    return f" It depends most on {listed(drivers)}." if drivers else ""
+    return f"; it depends most on {listed(drivers)}" if drivers else ""
 
 
 def columns_help(rows: Sequence[Row], baseline: str) -> bool:
@@ -265,13 +267,31 @@ def choice_in_words(
     which = "The average of the models" if kept == AVERAGE else f"“{names[kept]}”"
     others = [row for row in rows if not row.failure and row.name not in (kept, AVERAGE)]
     if not others:
-        return f"{which} is the only model that was fitted: there is nothing to compare it with."
+        return f"{which} is the only model that was fitted: there is nothing to compare it with"
     how = (
         "what stands above it in the ranking is off by more than always saying the same number"
         if worse
         else standing(others, names, n_rows)
     )
-    return f"{which} is the one to use: {how}."
+    return f"{which} is the one to use: {how}"
+
+
+def doubt_of(found: RankedResult, *, few: bool = False) -> str:
+    """Doubt the model at the top where the evidence all but excludes it.
+
+    A clear lead is no luck, unless it was seen at ``few`` points only. Evidence of target and columns speaks of another
+    question.
+    """
+    top = found.ranking.rows[0]
+    if top.probability < DOUBTED and "X,y" not in top.of:
+        rivals = [row for row in found.ranking.rows if row.of == top.of]
+        likely = max(rivals, key=lambda row: row.probability if row.probability >= 0.0 else -1.0)
+        if few or not _is_behind(likely):
+            return (
+                f"but “{found.words(top.name)}” may do so well by luck, as all that was seen, taken together, speaks for "
+                f"“{found.words(likely.name)}” instead"
+            )
+    return ""
 
 
 def standing(others: Sequence[Row], names: Mapping[str, str], n_rows: int) -> str:
@@ -299,11 +319,6 @@ def _named(rows: Sequence[Row], names: Mapping[str, str], those: str = "") -> st
     return f"“{names[rows[0].name]}”" if len(rows) == 1 else f"{those}{len(rows)} others"
 
 
-def _promise_kept(expected: float, error: float, came: float) -> int:
-    """Tell whether fewer (−1), as many (0) or more (1) came than were promised."""
-    return 0 if abs(came - expected) <= FAR * error else 1 if came > expected else -1
-
-
 def _promise(found: Analysis) -> str:
     """Say whether what the model says of its own certainty can be relied upon."""
     if found.problem.classes is None:
@@ -313,86 +328,42 @@ def _promise(found: Analysis) -> str:
     return _ON_CHANCES[chances_hold(found.unseen.prediction, found.codes)]
 
 
-def ranges_hold(level: Array, *, counts: bool = False) -> int:
-    """Tell whether intervals of 90 % held fewer (−1), as many (0) or more (1) values than they promise.
-
-    Parameters
-    ----------
-    level : (N,)
-        Of what came in its predictive distribution.
-    counts : bool
-        Whether these are counts, whose intervals end at whole numbers, and hold more than they promise.
-    """
-    count, held = len(level), float(np.sum(np.abs(level - 0.5) <= 0.45))
-    kept = _promise_kept(0.9 * count, 0.3 * math.sqrt(count), held)
-    return min(kept, 0) if counts else kept
-
-
-def chances_hold(p: Array, codes: Array) -> int:
-    """Tell whether the most probable classes came less (−1), as (0) or more often (1) than they promise.
-
-    Parameters
-    ----------
-    p : (N, K)
-    codes : (N,)
-        Classes that came.
-    """
-    sure = p.max(axis=1)
-    error = max(float(np.sqrt((sure * (1.0 - sure)).sum())), 1.0 / FAR)  # one row is no reason
-    return _promise_kept(float(sure.sum()), error, float(np.sum(p.argmax(axis=1) == codes)))
-
-
-def alarms_hold(p: Array, decided: Decided) -> int:
-    """Tell whether fewer (−1), as many (0) or more (1) alarms were true than their probabilities promise.
-
-    Without any alarm, whether the most probable classes came as often.
-
-    Parameters
-    ----------
-    p : (N, K)
-    decided : Decided
-    """
-    sure = p[decided.said == decided.positive, decided.positive]
-    if not len(sure):
-        return chances_hold(p, decided.codes)
-    error = max(float(np.sqrt((sure * (1.0 - sure)).sum())), 1.0 / FAR)
-    return _promise_kept(float(sure.sum()), error, float(decided.found))
-
-
 _ON_RANGES = {
-    0: "The ranges that it gives for new rows can be relied upon.",
-    1: "The ranges that it gives for new rows are wider than they need to be.",
-    -1: "The ranges that it gives for new rows are too narrow: allow for more.",
+    0: "the ranges that it gives for new rows can be relied upon",
+    1: "the ranges that it gives for new rows are wider than they need to be",
+    -1: "the ranges that it gives for new rows are too narrow: allow for more",
 }
 _ON_CHANCES = {
-    0: "The probabilities that it gives can be relied upon.",
-    1: "The probabilities that it gives are too cautious.",
-    -1: "The probabilities that it gives are too sure: allow for more mistakes.",
+    0: "the probabilities that it gives can be relied upon",
+    1: "the probabilities that it gives are too cautious",
+    -1: "the probabilities that it gives are too sure: allow for more mistakes",
 }
 
 
 def _next_steps(found: Analysis) -> list[str]:
-    """Say what stands against acting on it at once."""
-    rows, steps = len(found.problem.y), [untried_in_words(found)]
+    """Say what stands against acting on it at once, the gravest first, each a clause of a sentence."""
+    rows, steps = len(found.problem.y), []
     if found.revealing:
         which = listed([repr(name) for name in found.revealing[:2]])
-        each = "tells" if len(found.revealing) == 1 else "each tell"
+        one = len(found.revealing) == 1
+        each, they, them = ("tells", "it is", "it") if one else ("each tell", "they are", "them")
         steps.append(
-            f"But {which} alone {each} the target: is that known beforehand? If not, leave it out."
+            f"but {which} alone {each} the target: if {they} not known beforehand, leave {them} out"
         )
+    steps.append(untried_in_words(found))
     if not columns_help(found.single_rows, found.baseline):
-        steps.append("Look for other columns, or collect more rows.")
+        steps.append("look for other columns, or collect more rows")
     elif rows < FEW_ROWS:
-        steps.append(f"With {rows} rows all of this is rough: collect more.")
+        steps.append(f"with {rows} rows all of this is rough: collect more")
     if found.decided:
         steps.append(costs_to_tell(found.decided[found.kept], found.problem.classes))
     if found.dated:
-        steps.append("What comes after the last date is another question: ask posteriori forecast.")
-    return steps
+        steps.append("what comes after the last date is another question: ask posteriori forecast")
+    return [step for step in steps if step]
 
 
 def untried_in_words(found: RankedResult) -> str:
     """Say how many models were not waited for; nothing if none."""
     untried = sum(o.failure in (INTERRUPTED, OUT_OF_TIME) for o in found.outcomes.values())
     verb = "was" if untried == 1 else "were"
-    return f"{counted(untried, 'model')} {verb} not tried and may do better." if untried else ""
+    return f"{counted(untried, 'model')} {verb} not tried and may do better" if untried else ""
