@@ -32,7 +32,7 @@ def test_a_density_is_printed_saved_and_asked(table: Path, tmp_path: Path) -> No
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
     assert "model score behind weight" in said
-    assert "odd: row 18 (height 178, expected 1." in said
+    assert "odd, row 18 (height 178, expected 1." in said
     assert "7 gaps in weight were filled in." in said
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     again = run("predict", model, table, "--out", out)

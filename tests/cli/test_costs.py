@@ -141,9 +141,8 @@ def test_a_rare_class_needs_no_asking() -> None:
     said = p["P(fraud=yes)"] * rule[1, 0] > p["P(fraud=no)"]
     assert (p["fraud_predicted"] == np.where(said, "yes", "no")).all()
     counted = plain.decided[plain.kept]
-    assert (
-        f"Of these, {counted.found} are found, for {counted.alarms} false alarms" in plain.verdict
-    )
+    assert f": {counted.found} are found (" in plain.verdict
+    assert f"), for {counted.alarms} false alarms, " in plain.verdict
 
 
 def test_costs_without_a_target_are_refused(files: Path) -> None:

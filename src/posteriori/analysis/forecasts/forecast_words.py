@@ -58,8 +58,8 @@ def step_texts(found: Forecast, k: int) -> _Step:
     """Return the k-th step ahead in texts."""
     later, mass = found.prepared.later, f"{100 * found.options.mass[0]:g}"
     row = found.frame.iloc[k]
-    numbers = (row["median"], row[f"lower_{mass}"], row[f"upper_{mass}"])
-    median, low, high = map(short_number, numbers)
+    ends = (row["median"], row[f"lower_{mass}"], row[f"upper_{mass}"])
+    median, low, high = map(short_number, ends)
     when = time_words(found.prepared.problem.rows.clock, later.times[k])
     return _Step(when, median, low, high, mass)
 
@@ -125,8 +125,7 @@ def _ahead_sentence(found: Forecast) -> str:
     name, known = found.dated.value.name, known_values(found)
     if known.min() == known.max():
         return f"{name} has always been {short_number(known[0])}, and is expected to stay so."
-    told = _few_ahead if _mostly_nothing(found, known) else _values_ahead
-    return told(name, known, found)
+    return (_few_ahead if _mostly_nothing(found, known) else _values_ahead)(name, known, found)
 
 
 def _few_ahead(name: str, known: Array, found: Forecast) -> str:
@@ -199,8 +198,8 @@ def _tied(found: Forecast) -> str:
         return f"{told}, and all say {short_number(low)} for {time}"
     apart = (high - low) / max(last[f"upper_{mass}"] - last[f"lower_{mass}"], 1e-300)
     shares = getattr(found.fitted, "weights", {})
-    theirs = sum(shares.get(name, 0.0) for name in _near_best(found)) > 0.5
-    taken = "their average is taken" if theirs else "the choice matters"
+    theirs = sum(shares.get(name, 0.0) for name in _near_best(found))
+    taken = "their average is taken" if theirs > 0.5 else "the choice matters"
     matters = "it hardly matters which of them is taken" if apart < _APART else taken
     return f"{told}, and say between {short_number(low)} and {short_number(high)} for {time}: {matters}"
 
@@ -228,8 +227,7 @@ def _event_sentence(found: Forecast) -> str:
     effect = None if found.options.event is None else found.event
     if effect is None:
         return ""
-    mass = max(effect.intervals)
-    low, high = effect.intervals[mass]
+    mass, (low, high) = max(effect.intervals.items())
     more = "less" if effect.total < 0.0 else "more"
     count = int((~np.isnan(found.prepared.actual)).sum())
     steps = counted(count, found.prepared.calendar.step, found.prepared.calendar.steps)
@@ -365,7 +363,7 @@ def answer_of_forecasts(found: Forecasts) -> str:
     if wider:
         told.append(f"intervals of {_of_series(wider)} had held too little there, and are widened")
     why = [*("" for _ in found.series), *found.failures.values()]
-    failed = len(why) - sum(one in ("", INTERRUPTED, OUT_OF_TIME) for one in why)
+    failed = sum(one not in ("", INTERRUPTED, OUT_OF_TIME) for one in why)
     lost = f"{_of_series(failed)} could not be forecast" if failed else ""
     parts += [one_sentence(*told), one_sentence(lost, _untried(why, "series", "series"))]
     return " ".join(part for part in parts if part)
