@@ -262,9 +262,11 @@ STUDIES = {
     "two lines, 30 data": Study(two_lines, inputs={"X": LINE}, options=VMP),
     "change point, 30 years (summed)": Study(change, {"t": 30}),
     "change point, 30 years": Study(change, {"t": 30}, options=VMP),
+    "hidden Markov chain, 20 steps (drawn)": Study(hidden_markov, {"t": 20}),
     "hidden Markov chain, 20 steps": Study(hidden_markov, {"t": 20}, options=VMP),
     "hidden Markov chain with moves, 60 steps (integrated)": Study(moves, {"t": 60}),
     "hidden Markov chain with moves, 60 steps": Study(moves, {"t": 60}, options=VMP),
+    "letters with moves, 60 steps (drawn)": Study(letters, {"t": 60}),
     "letters with moves, 60 steps": Study(letters, {"t": 60}, options=VMP),
     "two chains apart, 20 steps": Study(
         appliances, {"t": 20}, options={"factorize": [("z0", "z1")]}

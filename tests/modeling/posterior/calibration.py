@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.distributions import Empirical
+from posteriori.distributions import Empirical, Mixture
 from tests.modeling.posterior.calibrated_models import STUDIES, Study
 from tests.modeling.test_calibration import place_of
 
@@ -53,7 +53,7 @@ def runs(study: Study, repetitions: int, seed: int = 0) -> Iterator[Run]:
 
 def _place(truth: Any, posterior: Any, name: str, rng: np.random.Generator) -> np.ndarray:
     """Return the distribution function at the truth; by ranks where only draws tell it."""
-    if not isinstance(posterior[name], Empirical):
+    if not isinstance(posterior[name], Empirical | Mixture):
         return place_of(truth, posterior[name], rng)
     draws = posterior.sample(_RANKED, rng=rng)[name]
     return ((draws < truth).sum(axis=0) + rng.random(np.shape(truth))) / (_RANKED + 1)

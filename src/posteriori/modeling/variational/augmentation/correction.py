@@ -1,6 +1,6 @@
 """Small variational blocks, corrected by draws of the exact posterior.
 
-A block whose beliefs cut parameters of classes from the classes of rows is too sure of both. Where it
+A block whose beliefs cut parameters of classes, or of the states of a chain, from those of rows is too sure of both. Where it
 is small, walks give its exact marginals: averages of the conditional posteriors along the walks, which
 are smooth and have the right tails.
 """
@@ -17,7 +17,7 @@ from posteriori.distributions.composites.averages import average_first
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
-from posteriori.modeling.binding.labelled import count_of
+from posteriori.modeling.binding.labelled import Axis, Switch, count_of
 from posteriori.modeling.binding.products import axes_of
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.problem import Problem
@@ -31,12 +31,13 @@ from posteriori.modeling.variational.augmentation.namings import (
     count_namings,
     find_alike,
 )
+from posteriori.modeling.variational.nodes.discrete_node import DiscreteNode
 from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array
 
 __all__ = ["Correction", "can_correct", "correct"]
 
-#: Rows, and numbers of the largest table, up to which a block is small: a second or two at most.
+#: Rows, and numbers of the largest table, up to which a block is small: a second or two at most, chains twice that.
 _ROWS, _SMALL = 300, 2500
 
 #: Numbers of the largest table of all walks together.
@@ -56,7 +57,7 @@ _SEED = 20_000
 
 
 def can_correct(approximation: Approximation) -> bool:
-    """Tell whether a block is small, and has classes whose rows do not follow one another.
+    """Tell whether a block is small, and has classes whose rows do not meet, or follow one another.
 
     Factors are left alone: their posterior is the same in all directions. So is what a user asked to
     be believed in apart.
@@ -67,7 +68,18 @@ def can_correct(approximation: Approximation) -> bool:
     suits = kinds == {"classes"} and not structure.systems
     rows = 0 if structure.plate is None else structure.plate.size
     small = rows <= _ROWS and _cells(approximation) <= _SMALL
-    return suits and not asked and small and not approximation.chained
+    return suits and not asked and small and _can_be_drawn(approximation)
+
+
+def _can_be_drawn(approximation: Approximation) -> bool:
+    """Tell whether walks can draw each group given all others; of discrete ones, all walks at once."""
+    groups = [approximation.node(g, Axis("restart", 1)) for g in approximation.structure.groups]
+    choosing = [
+        [a.name for a in m.accesses if isinstance(a, Switch)] for m in approximation.monomials
+    ]
+    meeting = {name for names in choosing if len(names) > 1 for name in names}
+    joined = any(node.kind == DiscreteNode.kind and len(node.names) > 1 for node in groups)
+    return not joined and meeting <= approximation.chained and all(n.can_be_drawn for n in groups)
 
 
 def _cells(approximation: Approximation) -> int:

@@ -334,11 +334,16 @@ class DiscreteNode(Node):
 
     @property
     def can_be_drawn(self) -> bool:  # type: ignore[override]
-        """Whether members do not meet: others are solved one start after another, which takes long."""
-        return not self.is_joined
+        """Whether members do not meet, or only along a chain: others are solved one start after another."""
+        return not self.solved
 
     def draw_given_others(self, rng: np.random.Generator) -> dict[str, Array]:
-        codes = {name: draw_states(self.centre(name), 1, rng)[0] for name in self.names}
+        if self.chain:
+            (name,) = self.names
+            chain = self.chain._replace(time=1 + self.chain.time)
+            codes = {name: draw_path(self.centre(name), self.pairs, chain, 1, rng)[0]}
+        else:
+            codes = {name: draw_states(self.centre(name), 1, rng)[0] for name in self.names}
         for name, drawn in codes.items():
             self.set_centre(name, np.equal.outer(drawn, np.arange(self.sizes[name])).astype(float))
         return codes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +25,10 @@ __all__ = [
     "log_states",
     "solve_state_chain",
 ]
+
+#: Numbers of a series' moves below which series with moves of their own are solved together: a call for each
+#: would take longer than writing its moves out for all steps.
+_SHORT = 10_000
 
 
 class StateChain(NamedTuple):
@@ -111,7 +116,9 @@ def solve_state_chain(
     size = chain.labels[-1].size
     moves = np.broadcast_to(moves, (*moves.shape[:-2], size, size))
     here = np.moveaxis(logits.values, 1 + chain.time, -2)
-    p, pairs, log_evidence = run_series(_smooth, moves, here)
+    apart = math.prod(moves.shape[:-3]) > 1 and here.shape[-2] * size**2 < _SHORT
+    found = _smooth_in_a_row(moves, here) if apart else run_series(_smooth, moves, here)
+    p, pairs, log_evidence = found
     totals = log_evidence.reshape(restart.size, -1).sum(axis=1)
     return ChainBelief(p, pairs, totals, here, moves)
 
@@ -120,6 +127,24 @@ def _smooth(initial: Array, moves: Array, here: Array) -> tuple[Array, Any, Arra
     """Return probabilities of states, of steps, and the evidence of each series."""
     p, _, pairs, log_evidence = forward_backward(initial, moves, here, pairs=True)
     return p, pairs, log_evidence
+
+
+def _smooth_in_a_row(moves: Array, here: Array) -> tuple[Array, Array, Array]:
+    """Do the same for series with moves of their own, one after another in one pass."""
+    lead, (length, size) = here.shape[:-2], here.shape[-2:]
+    count = math.prod(lead)
+    arriving = np.zeros((*lead, length, size, size))
+    arriving[..., 1:, :, :] = moves
+    p, _, pairs, log_evidence = forward_backward(
+        np.zeros(size),
+        arriving.reshape(-1, size, size),
+        here.reshape(-1, size),
+        lengths=np.full(count, length),
+        pairs=True,
+    )
+    assert pairs is not None
+    steps = pairs.reshape(arriving.shape)[..., 1:, :, :]
+    return p.reshape(here.shape), steps, log_evidence.reshape(lead)
 
 
 def _expected(p: Array, logs: Array) -> Array:
@@ -151,14 +176,16 @@ def draw_path(
     rng : Generator
     """
     first, steps = _markov_chain(p, pairs, chain)
-    lead = (size, *first.shape[:-1])
-    path = np.empty((*lead, steps.shape[-3] + 1), dtype=np.intp)
-    path[..., 0] = draw_states(first, size, rng)
-    for t in range(steps.shape[-3]):
-        rows = np.broadcast_to(steps[..., t, :, :], (*lead, *steps.shape[-2:]))
-        chosen = np.take_along_axis(rows, path[..., t, None, None], axis=-2)[..., 0, :]
-        path[..., t + 1] = _pick(chosen, rng)
-    return np.moveaxis(path, -1, 1 + chain.time)
+    lead, (length, k) = first.shape[:-1], steps.shape[-3:-1]
+    edges = np.cumsum(steps, axis=-1).reshape(-1, length, k, k)
+    edges = np.ascontiguousarray(edges.swapaxes(0, 1)).reshape(length, -1, k)
+    rows = k * np.arange(edges.shape[1] // k)
+    path = np.empty((length + 1, size, len(rows)), dtype=np.intp)
+    path[0] = draw_states(first, size, rng).reshape(size, -1)
+    u = rng.random((length, size, len(rows), 1))
+    for t in range(length):
+        path[t + 1] = _place(u[t], edges[t].take(rows + path[t], axis=0))
+    return np.moveaxis(path.reshape(length + 1, size, *lead), 0, 1 + chain.time)
 
 
 def log_states(p: Array, states: Array) -> Array:
@@ -211,6 +238,9 @@ def _log(p: Array) -> Array:
 
 def _pick(p: Array, rng: np.random.Generator) -> Array:
     """Draw a state for each row of probabilities (..., K)."""
-    edges = np.cumsum(p, axis=-1)
-    u = rng.random(p.shape[:-1])[..., None] * edges[..., -1:]
-    return (u >= edges[..., :-1]).sum(axis=-1)
+    return _place(rng.random((*p.shape[:-1], 1)), np.cumsum(p, axis=-1))
+
+
+def _place(u: Array, edges: Array) -> Array:
+    """Return between which edges (..., K) uniform numbers (..., 1) lie."""
+    return np.asarray((u * edges[..., -1:] >= edges[..., :-1]).sum(axis=-1))
