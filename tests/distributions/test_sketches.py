@@ -56,3 +56,17 @@ def test_poles_do_not_hide_the_rest():
 
 def test_batches_are_shown_as_text():
     assert Normal(np.zeros(3), variance=1.0)._repr_html_() is None
+
+
+def test_what_has_no_quantiles_is_shown_as_text():
+    assert Normal.from_natural(0.0, 0.0)._repr_html_() is None
+
+
+@pytest.mark.parametrize("defect", [AttributeError, NotImplementedError, TypeError])
+def test_a_defect_of_a_family_is_not_hidden(defect, monkeypatch):
+    def fail(self, q):
+        raise defect("of ours")
+
+    monkeypatch.setattr(Normal, "_quantile", fail)
+    with pytest.raises(defect):
+        Normal(0.0, variance=1.0)._repr_html_()

@@ -24,7 +24,7 @@ def sketch(distribution: Any) -> str | None:
         return None
     try:
         low, high = np.asarray(distribution.quantile([_TAIL, 1.0 - _TAIL]), dtype=np.float64)
-    except (AttributeError, NotImplementedError, ValueError):
+    except ValueError:  # improper, or too extreme for a quantile
         return None
     if not 0.0 <= high - low < np.inf:
         return None

@@ -9,6 +9,7 @@ import pytest
 from posteriori import Gamma, MvNormal, Normal, StudentT
 from posteriori.modeling import Input, Model
 from posteriori.modeling.variational.ascent.problem import Problem
+from posteriori.modeling.variational.densities.law import LAWS
 from posteriori.modeling.variational.responses import shares_of_length
 from posteriori.modeling.variational.variational_result import VariationalResult
 from tests.modeling.posterior.calibrated_models import STUDIES, mixture
@@ -196,3 +197,23 @@ def test_beliefs_of_vectors_and_their_noise_are_fine_where_rows_are_many() -> No
     m.y = Normal(m.X @ m.w, precision=m.tau)
     post = m.infer(X=X, y=X @ [1, 2, 3] + rng.normal(size=300), method="vmp")
     assert (post.cautions, post.remedy) == ([], "")
+
+
+@pytest.mark.parametrize("family", [f for f, law in LAWS.items() if law.statistics])
+def test_every_belief_that_is_moved_has_a_variance(family: Any) -> None:
+    assert hasattr(family, "variance")
+
+
+@pytest.mark.parametrize("defect", [AttributeError, TypeError, NotImplementedError])
+def test_a_defect_of_a_belief_that_is_moved_is_not_hidden(
+    defect: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    y = 3 + 2 * np.random.default_rng(0).standard_t(4, 100)
+    post = student().infer(y=y, method="vmp")
+
+    def fail(*_: Any) -> None:
+        raise defect("of ours")
+
+    monkeypatch.setattr(Problem, "update", fail)
+    with pytest.raises(defect):
+        _ = post.cautions

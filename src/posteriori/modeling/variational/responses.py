@@ -77,8 +77,8 @@ def _undone(
     try:
         with np.errstate(all="ignore"):
             return _shares(problem, node, sweeps, rng)
-    except (ValueError, TypeError, AttributeError, np.linalg.LinAlgError):
-        return {}  # a belief that cannot be moved, or has no variance: nothing is known of it
+    except (ValueError, np.linalg.LinAlgError):
+        return {}  # moved, it leads beyond what is proper: nothing is known of it
     finally:
         restore(kept)
         problem.reduce()

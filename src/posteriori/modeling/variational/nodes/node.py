@@ -33,7 +33,8 @@ class Node(NodeAnswers, ABC):
     restart : Axis
         The label of the starts.
     moves_freely : bool
-        Whether any proper parameters can be set, so that an ascent may jump or take small steps.
+        Whether any proper parameters can be set, so that an ascent may jump or take small steps; beliefs
+        about its variables have variances.
     can_turn : bool
         Whether all its vectors along an axis can be multiplied by a matrix.
     follows_means, comes_last : bool

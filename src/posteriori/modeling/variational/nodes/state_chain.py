@@ -177,8 +177,8 @@ def draw_path(
     """
     first, steps = _markov_chain(p, pairs, chain)
     lead, (length, k) = first.shape[:-1], steps.shape[-3:-1]
-    edges = np.cumsum(steps, axis=-1).reshape(-1, length, k, k)
-    edges = np.ascontiguousarray(edges.swapaxes(0, 1)).reshape(length, -1, k)
+    by_series = np.cumsum(steps, axis=-1).reshape(-1, length, k, k)
+    edges = np.ascontiguousarray(by_series.swapaxes(0, 1)).reshape(length, -1, k)
     rows = k * np.arange(edges.shape[1] // k)
     path = np.empty((length + 1, size, len(rows)), dtype=np.intp)
     path[0] = draw_states(first, size, rng).reshape(size, -1)
