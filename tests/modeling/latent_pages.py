@@ -154,7 +154,9 @@ def solve_states(post: Any, log_states: np.ndarray) -> tuple[oracle.Paths, float
 
 def check_normal_hmm(page: Names) -> None:
     y = page["y"]
-    for post in page["posts"].values():
+    for k, corrected in page["posts"].items():
+        post = page["hidden_markov"](k).infer(y=y, method="vmp")
+        close(float(corrected.log_evidence), float(post.log_evidence))
         tau, mean, variance = gamma(post.tau), post.mu.mean, post.mu.variance
         squares = (y[:, None] - mean) ** 2 + variance
         expected = 0.5 * (oracle.expected_log_gamma(tau) - LOG_2PI - tau[0] / tau[1] * squares)

@@ -172,9 +172,13 @@ class Forecast(RankedResult):
         """The model that is kept as one that takes tables, absorbs later values, and can be saved."""
         return keep_forecasts(self.dated, {self.prepared.name: self})
 
-    @cached_property
-    def verdict(self) -> str:  # type: ignore[override]
+    @property
+    def verdict(self) -> str:
         """What the series will do, how much nearer that was than repeating values, and what to beware of."""
+        return self._answer
+
+    @cached_property
+    def _answer(self) -> str:
         return answer_of_forecast(self)
 
     @property

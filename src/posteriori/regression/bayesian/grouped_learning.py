@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -60,8 +61,8 @@ class GroupedLearned(Learned):
         """Refuse: spreads are chosen by all rows together."""
         raise ValueError("models with groups cannot be merged: fit one to all rows")
 
-    @property
-    def solution(self) -> Solution:  # type: ignore[override]
+    @cached_property
+    def solution(self) -> Solution:
         """Posterior, evidence and hyper-parameters."""
         return self.solved
 
