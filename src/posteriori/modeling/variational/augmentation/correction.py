@@ -64,22 +64,17 @@ def can_correct(approximation: Approximation) -> bool:
     """
     options, structure = approximation.options, approximation.structure
     asked = options.asks_for_approximation or options.method or options.batch_size
-    kinds = set(structure.exchangeable.values())
-    suits = kinds == {"classes"} and not structure.systems
+    suits = set(structure.exchangeable.values()) == {"classes"} and not structure.systems
     rows = 0 if structure.plate is None else structure.plate.size
-    small = rows <= _ROWS and _cells(approximation) <= _SMALL
-    return suits and not asked and small and _can_be_drawn(approximation)
-
-
-def _can_be_drawn(approximation: Approximation) -> bool:
-    """Tell whether walks can draw each group given all others; of discrete ones, all walks at once."""
-    groups = [approximation.node(g, Axis("restart", 1)) for g in approximation.structure.groups]
+    if asked or not suits or rows > _ROWS or _cells(approximation) > _SMALL:
+        return False
     choosing = [
         [a.name for a in m.accesses if isinstance(a, Switch)] for m in approximation.monomials
     ]
     meeting = {name for names in choosing if len(names) > 1 for name in names}
-    joined = any(node.kind == DiscreteNode.kind and len(node.names) > 1 for node in groups)
-    return not joined and meeting <= approximation.chained and all(n.can_be_drawn for n in groups)
+    groups = (approximation.node(g, Axis("restart", 1)) for g in structure.groups)
+    alone = (len(n.names) == 1 if n.kind == DiscreteNode.kind else n.can_be_drawn for n in groups)
+    return meeting <= approximation.chained and all(alone)
 
 
 def _cells(approximation: Approximation) -> int:
