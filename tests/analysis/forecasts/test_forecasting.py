@@ -9,7 +9,7 @@ import pytest
 
 from posteriori import forecast
 from posteriori.analysis import Forecast, Forecasts, load_model, save_model
-from posteriori.selection.origin_scores import DRAWS, FEW_DRAWS
+from posteriori.selection.origins.origin_scores import DRAWS, FEW_DRAWS
 from posteriori.sequence import StructuralSeries
 from posteriori.sequence.series.series_average import SeriesAverage
 from tests.analysis.forecasts.dated_tables import monthly, yearly

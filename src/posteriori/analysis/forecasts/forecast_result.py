@@ -39,7 +39,7 @@ from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.analysis.tasks.sections import CodeAgain, Figure, Finding, Name
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
-from posteriori.selection.origin_scores import is_asked
+from posteriori.selection.origins.origin_fits import is_asked
 from posteriori.sequence.series.series_average import SeriesAverage
 from posteriori.sequence.series.structural_series import StructuralSeries
 

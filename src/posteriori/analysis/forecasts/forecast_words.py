@@ -22,7 +22,7 @@ from posteriori.analysis.table.wording import (
 from posteriori.analysis.targets.verdict_words import DOUBTED, doubt_of
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
-from posteriori.selection.origin_scores import naive_forecasts
+from posteriori.selection.origins.origin_scores import naive_forecasts
 
 if TYPE_CHECKING:
     from posteriori.analysis.forecasts.forecast_result import Forecast, Forecasts

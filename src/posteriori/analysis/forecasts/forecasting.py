@@ -6,6 +6,7 @@ import time as clock
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,19 +36,20 @@ from posteriori.analysis.ranking.ranked_outcomes import (
 )
 from posteriori.analysis.table.dated_column import DatedTable, read_dated_table
 from posteriori.analysis.table.reading import to_pandas
-from posteriori.analysis.table.wording import listed
+from posteriori.analysis.table.wording import counted, listed
 from posteriori.analysis.tasks.contract import Table
+from posteriori.selection.candidates import Candidate
 from posteriori.selection.comparison import Comparison
 from posteriori.selection.cross_validation import Metrics
-from posteriori.selection.origin_scores import (
-    ForecastProblem,
-    average_scores,
+from posteriori.selection.origins.origin_averages import average_scores
+from posteriori.selection.origins.origin_fits import (
+    before_first_origin,
     is_asked,
-    join_origins,
-    measure_scores,
+    near_best,
     score_from_origin,
     suited_series,
 )
+from posteriori.selection.origins.origin_scores import ForecastProblem, join_origins, measure_scores
 from posteriori.sequence.series.series_average import SeriesAverage
 
 __all__ = ["forecast"]
@@ -234,26 +236,62 @@ def _forecast_series(
         As of :func:`posteriori.forecast`.
     """
     prepared = prepare_series(dated.series[place], dated, options)
-    problem = prepared.problem
-    candidates = suited_series(problem, options.models)
+    outcomes, ended, told = _run_series(
+        prepared.problem, options.models, jobs, time_limit, on_outcome
+    )
+    found = _rank_series(outcomes, prepared.problem, options)
+    notes = (*dated.notes, *prepared.notes, *told, *told_end(ended))
+    return Forecast(
+        dated, prepared, options, *found, notes=notes, interrupted=ended == "interrupted"
+    )
+
+
+def _run_series(
+    problem: ForecastProblem,
+    names: Sequence[str],
+    jobs: int | None,
+    time_limit: float | None,
+    on_outcome: Callable[[Outcome, int, float], None] | None,
+) -> tuple[dict[str, Outcome], str, list[str]]:
+    """Return what became of the candidates, why some were not waited for, and a note on those
+    that went no further, or were not asked for.
+
+    All are fitted to what is known at the first origin, and those that are not far behind, or were asked for, go on.
+    """
+    start, candidates = clock.monotonic(), suited_series(problem, names)
     work = len(problem.rows.y) * len(problem.origins)
-    reached, ended = run_candidates(
-        candidates,
-        problem,
+    run = partial(
+        run_candidates,
         fit=score_from_origin,
         join=join_origins,
         apart=work >= _WORTH_PROCESSES,
         jobs=jobs,
-        time_limit=time_limit,
-        on_outcome=on_outcome,
     )
-    outcomes = all_outcomes(candidates, reached, ended)
-    found = _rank_series(outcomes, problem, options)
-    beside = [c.name for c in candidates if not is_asked(c, options.models)]
-    notes = (*dated.notes, *prepared.notes, *_told_beside(beside), *told_end(ended))
-    return Forecast(
-        dated, prepared, options, *found, notes=notes, interrupted=ended == "interrupted"
-    )
+    if names or not problem.origins:
+        reached, ended = run(candidates, problem, time_limit=time_limit, on_outcome=on_outcome)
+        beside = [c.name for c in candidates if not is_asked(c, names)]
+        return all_outcomes(candidates, reached, ended), ended, _told_beside(beside)
+    first, ended = run(candidates, before_first_origin(problem), time_limit=time_limit)
+    if ended:
+        return all_outcomes(candidates, [], ended), ended, []
+    begun = {o.name: o.model[-1] for o in first if o.model is not None}
+    kept, left = near_best(candidates, problem, begun), time_limit
+    if time_limit is not None:
+        left = start + time_limit - clock.monotonic()
+    problem = problem._replace(begun=begun)
+    reached, ended = run(kept, problem, time_limit=left, on_outcome=on_outcome)
+    return all_outcomes(kept, reached, ended), ended, _told_left_out(candidates, kept)
+
+
+def _told_left_out(candidates: Sequence[Candidate], kept: Sequence[Candidate]) -> list[str]:
+    """Say which candidates were far behind at the first origin."""
+    names = [c.name for c in candidates if c not in kept]
+    if not names:
+        return []
+    count = counted(len(names), "model")
+    return [
+        f"{count} of {len(candidates)} left out, far behind at the first origin: {', '.join(names)}"
+    ]
 
 
 def _told_beside(names: Sequence[str]) -> list[str]:

@@ -25,7 +25,7 @@ from posteriori.analysis.table.series_calendar import (
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.recording import recording_step
 from posteriori.numerics.types import Array
-from posteriori.selection.origin_scores import (
+from posteriori.selection.origins.origin_scores import (
     FEW_DRAWS,
     ForecastProblem,
     choose_origins,

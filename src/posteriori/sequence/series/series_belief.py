@@ -130,11 +130,15 @@ class Learned(NamedTuple):
     error: float
 
 
-def believe(problem: SeriesProblem, draws: int) -> Learned:
-    """Return the belief after a series, unknown scales integrated out by so many draws."""
+def believe(problem: SeriesProblem, draws: int, start: Array | None = None) -> Learned:
+    """Return the belief after a series, unknown scales integrated out by so many draws.
+
+    The mode is looked for from ``start`` on, or from what is expected if that is of another form.
+    """
     begin = problem.prior.mean
     if len(begin) == 0:
         return _weigh(problem, ModeDraws(begin[None], np.zeros(1)))
+    begin = begin if start is None or len(start) != len(begin) else start
     peak = climb_to_peak(problem.log_likelihoods, problem.prior, begin)
     total = draws // 4 if len(problem.y) > _LONG else draws
     counts = total - int(_BEFORE * total), int(_BEFORE * total)

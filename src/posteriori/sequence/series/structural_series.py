@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -143,6 +143,7 @@ class StructuralSeries(SeriesEstimator):
     _belief: SeriesBelief
     _form: SeriesForm
     _error: float
+    _start: Array | None = None
 
     def __init__(
         self,
@@ -221,6 +222,16 @@ class StructuralSeries(SeriesEstimator):
         }
         return pandas.DataFrame(found, index=self.times_) / scale
 
+    def begin_near(self, other: StructuralSeries) -> Self:
+        """Let the next fit look for scales from those of a fitted series of the same form on.
+
+        A start changes where the search begins, and nothing else: what it finds is the same up to the digits of the
+        search. A series of another form is no start.
+        """
+        check_is_fitted(other)
+        self._start = np.exp(other._belief.log_weights) @ other._belief.thetas
+        return self
+
     def evidence_by_prior_scale(self, factors: Sequence[float]) -> dict[float, float]:
         """Return the log evidence with priors of log variances and shapes so many times as wide.
 
@@ -255,7 +266,9 @@ class StructuralSeries(SeriesEstimator):
         check_given(given, form)
         form = choose_harmonics(form, rows, given)
         problem = make_problem(form, rows, given, diffuse=self.initial == "diffuse")
-        learned = find_most_likely(problem) if most_likely else believe(problem, self.draws)
+        learned = (
+            find_most_likely(problem) if most_likely else believe(problem, self.draws, self._start)
+        )
         self._form = form
         self.harmonics_ = {period: waves for period, waves in form.seasons if waves}
         self._keep(learned, problem)

@@ -9,17 +9,16 @@ from scipy import integrate, stats
 from posteriori.analysis.table.dated_column import read_dated_table
 from posteriori.numerics.types import Array
 from posteriori.selection.candidates import candidates_for
-from posteriori.selection.origin_scores import (
+from posteriori.selection.origins.origin_averages import average_scores
+from posteriori.selection.origins.origin_fits import score_from_origin, suited_series
+from posteriori.selection.origins.origin_scores import (
     ForecastProblem,
     OriginScores,
-    average_scores,
     choose_origins,
     crps_of_draws,
     measure_scores,
     naive_forecasts,
     naive_scale,
-    score_from_origin,
-    suited_series,
     widening_of,
 )
 from posteriori.sequence import StructuralSeries

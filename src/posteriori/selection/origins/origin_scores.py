@@ -6,31 +6,19 @@ r"""Forecasts from points in the past of a series, its origins, and how well the
 At every origin a candidate is fitted to its past alone. A recorded y stands for y ± ½h, h being the step
 to which values are recorded.
 
-Candidates are averaged by what they said one step ahead of all values, which adds up to their evidence, and by
-what they said of the H steps after each origin. Such forecasts err together: they count for √H values, between 1
-if one error made all others and H if each had its own. Which model leads may hang on a few stretches of the
-series: the odds are averaged over a bootstrap of these.
-
-References: T. Gneiting & A. Raftery, "Strictly proper scoring rules, prediction, and estimation", 2007;
-Y. Yao, A. Vehtari, D. Simpson & A. Gelman, "Using stacking to average Bayesian predictive distributions", 2018.
+Reference: T. Gneiting & A. Raftery, "Strictly proper scoring rules, prediction, and estimation", 2007.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
-from posteriori.distributions.base import has_atoms
-from posteriori.distributions.batches import take_members
 from posteriori.numerics.lazy import special
 from posteriori.numerics.types import Array
-from posteriori.selection.candidates import Candidate, candidates_for
-from posteriori.selection.cross_validation import Metrics, recorded_log_density
-from posteriori.selection.lines.series_lines import NAIVE
-from posteriori.selection.stacking import bootstrapped_weights, log_mixed
+from posteriori.selection.cross_validation import Metrics
 from posteriori.sequence.series.series_clock import set_clock
 from posteriori.sequence.series.series_rows import SeriesRows
 
@@ -39,17 +27,13 @@ __all__ = [
     "FEW_DRAWS",
     "ForecastProblem",
     "OriginScores",
-    "average_scores",
     "choose_origins",
     "crps_of_draws",
     "foresees",
-    "is_asked",
     "join_origins",
     "measure_scores",
     "naive_forecasts",
     "naive_scale",
-    "score_from_origin",
-    "suited_series",
     "widening_of",
 ]
 
@@ -60,13 +44,9 @@ _FEWEST, _TIMES = 8, 2
 DRAWS = 200
 #: Draws of scales behind a forecast from an origin, whose density needs less exactness than an evidence.
 FEW_DRAWS = 100
+#: Nothing was begun.
+_NOTHING: Mapping[str, Any] = {}
 
-
-#: Steps of a season that are kept one by one, at most.
-_LONGEST_REPEATED = 100
-
-#: Draws behind the continuous ranked probability score.
-_DRAWS = 1000
 #: The intervals that must have held at the origins, lest all are widened; a smaller factor changes nothing.
 _HELD_MASS, _LEAST_WIDENING = 0.8, 1.05
 #: For how many values it counts that intervals of these models hold elsewhere: of simulated series whose intervals held
@@ -74,12 +54,6 @@ _HELD_MASS, _LEAST_WIDENING = 0.8, 1.05
 _HELD_ELSEWHERE = 30.0
 #: Levels nearer to 0 or 1 are as good as that.
 _OUTERMOST = 1e-4
-#: Models of a smaller share are left out of the average.
-_LEAST_SHARE = 0.01
-#: Stretches into which a series is divided at least, where it has as many values.
-_FEWEST_STRETCHES = 5
-#: Nats behind the best from which on it does not matter how many they are.
-_FARTHEST = 1e4
 
 
 class ForecastProblem(NamedTuple):
@@ -96,6 +70,8 @@ class ForecastProblem(NamedTuple):
         To which values are recorded; 0 where they show none.
     draws : int
         Of the scales of structural series, in fits to all steps.
+    begun : mapping
+        By name models of what is known at the first origin, where the search for others begins.
     """
 
     rows: SeriesRows
@@ -104,6 +80,7 @@ class ForecastProblem(NamedTuple):
     origins: tuple[int, ...]
     step: float
     draws: int = DRAWS
+    begun: Mapping[str, Any] = _NOTHING
 
     @property
     def classes(self) -> None:
@@ -191,48 +168,6 @@ def foresees(rows: SeriesRows, known: int) -> bool:
     return rows.clock.regular or not set_clock(rows.positions[:known]).regular
 
 
-def suited_series(problem: ForecastProblem, names: Any) -> list[Candidate]:
-    """Return the candidates that suit a series, cheapest first; beside those asked for by name what repeats values."""
-    y = problem.rows.y[~np.isnan(problem.rows.y)]
-    traits = ["regular"] if problem.rows.clock.regular else []
-    traits += ["positive"] if (y > 0.0).all() else []
-    traits += ["counts"] if (y >= 0.0).all() and (y == np.rint(y)).all() else []
-    traits += ["seasonal"] if problem.periods else []
-    traits += ["short season"] if min(problem.periods, default=np.inf) <= _LONGEST_REPEATED else []
-    traits += ["without inputs"] if not problem.rows.inputs.shape[1] else []
-    if y.min() == y.max():
-        return candidates_for("series", names or ("constant",), targets=traits)
-    found = candidates_for("series", names, targets=traits)
-    suited = candidates_for("series", targets=traits) if names else found
-    return [*(c for c in suited if c.name in NAIVE and c not in found), *found]
-
-
-def is_asked(candidate: Candidate, names: Sequence[str]) -> bool:
-    """Tell whether a candidate is among those asked for by name or title, which are all where there are no names."""
-    return not names or candidate.name in names or candidate.words in names
-
-
-def _fit_series(problem: ForecastProblem, candidate: Candidate, known: int) -> Any:
-    """Return a candidate fitted to the first ``known`` steps alone."""
-    model, rows = candidate.make(), problem.rows
-    if candidate.encoding == "seasons":
-        model.seasons = problem.periods
-    if "draws" in vars(model):
-        model.draws = problem.draws if known == len(rows.y) else FEW_DRAWS
-    part = slice(0, known)
-    time = None if rows.clock.regular else rows.positions[part]
-    inputs = np.nan_to_num(rows.inputs[part]) if rows.inputs.shape[1] else None
-    return model.fit(rows.y[part], time, inputs)
-
-
-def _forecast_later(model: Any, rows: SeriesRows, part: slice) -> Any:
-    """Return the distributions of later steps of a series, which the model has not seen."""
-    inputs = rows.inputs[part] if rows.inputs.shape[1] else None
-    if rows.clock.regular:
-        return model.forecast(part.stop - part.start, inputs=inputs)
-    return model.forecast(time=rows.positions[part], inputs=inputs)
-
-
 # -- scores ----------------------------------------------------------------------------------
 
 
@@ -257,34 +192,6 @@ class OriginScores(NamedTuple):
     level: Array
     draws: Array
     known: Array
-
-
-def score_from_origin(problem: ForecastProblem, candidate: Candidate, fold: int | None) -> Any:
-    """Fit a candidate to what is known at an origin, and say what it thinks of what came.
-
-    Parameters
-    ----------
-    problem : ForecastProblem
-    candidate : Candidate
-    fold : int or None
-        Which origin; None fits to all steps and returns the model.
-    """
-    if fold is None:
-        model = _fit_series(problem, candidate, len(problem.rows.y))
-        return Pipeline([("model", model)])
-    origin = problem.origins[fold]
-    model = _fit_series(problem, candidate, origin)
-    predictive = _forecast_later(model, problem.rows, problem.ahead(origin))
-    places = problem.seen(origin)
-    whole = len(places) == predictive.batch_shape[0]
-    some = predictive if whole else take_members(predictive, places - origin)
-    y = problem.rows.y[places]
-    level, log_density = np.asarray(some.cdf(y)), recorded_log_density(some, y, problem.step)
-    if has_atoms(some):
-        level = level - 0.5 * np.exp(log_density)
-    draws = np.sort(some.sample(_DRAWS, rng=np.random.default_rng(0)), axis=0).T
-    known = model.log_predictive_
-    return OriginScores(log_density, np.asarray(some.median), level, draws, known)
 
 
 def join_origins(parts: list[OriginScores], problem: ForecastProblem) -> OriginScores | None:
@@ -369,79 +276,3 @@ def measure_scores(scores: OriginScores, problem: ForecastProblem) -> Metrics:
         "inside 95 %": float(np.mean(middle <= 0.475)),
         "widening": widening_of(scores, problem),
     }
-
-
-def average_scores(
-    scores: Sequence[OriginScores],
-    known: Sequence[Array],
-    problem: ForecastProblem,
-    rng: np.random.Generator,
-) -> tuple[OriginScores, Array]:
-    """Return what the average says, at each origin with the weights of what was known then, and its weights.
-
-    Parameters
-    ----------
-    scores : sequence of OriginScores
-        Of K candidates.
-    known : sequence of (T,)
-        ln p(y_t | earlier values) of all steps, by candidate.
-    problem : ForecastProblem
-    rng : Generator
-
-    Returns
-    -------
-    OriginScores
-    (K,)
-        The weights that the whole series and all origins ask for.
-    """
-    logs = np.stack([one.log_density for one in scores], axis=1)
-    told = np.split(logs, np.cumsum(problem.sizes)[:-1])
-    before = np.split(
-        np.stack([one.known for one in scores], axis=1), np.cumsum(problem.origins)[:-1]
-    )
-    parts, start = [], 0
-    for k, later in enumerate(told):
-        weights = _weights(before[k], told[:k], problem, rng)
-        here = slice(start, start := start + len(later))
-        levels = np.stack([one.level[here] for one in scores], axis=1)
-        draws = _mixed_draws([one.draws[here] for one in scores], weights, rng)
-        said = log_mixed(later, weights), np.median(draws, axis=1), levels @ weights, draws
-        parts.append(OriginScores(*said, log_mixed(before[k], weights)))
-    joined = join_origins(parts, problem)
-    assert joined is not None
-    return joined, _weights(np.stack(known, axis=1), told, problem, rng)
-
-
-def _weights(
-    known: Array, told: Sequence[Array], problem: ForecastProblem, rng: np.random.Generator
-) -> Array:
-    """Return weights by stretches of what is known, (T, K), and by origins, (H, K) each, without the smallest."""
-    if problem.step > 0.0:  # no value has a probability above 1
-        known = np.minimum(known, -np.log(problem.step))
-    length = max(1, min(problem.horizon, len(known) // _FEWEST_STRETCHES))
-    stretches = np.array_split(_behind_best(known), max(1, len(known) // length))
-    blocks = [part.sum(axis=0) for part in stretches]
-    blocks += [_behind_best(part).sum(axis=0) / np.sqrt(len(part)) for part in told]
-    found = bootstrapped_weights(np.array(blocks), rng)
-    kept = np.where(found < _LEAST_SHARE, 0.0, found)
-    return kept / kept.sum()
-
-
-def _behind_best(logs: Array) -> Array:
-    """Return how far each is behind the best of its row; values that nobody thought possible say nothing."""
-    best = logs.max(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        gaps = np.maximum(logs - best, -_FARTHEST)
-    return np.where(np.isfinite(best), gaps, 0.0)
-
-
-def _mixed_draws(draws: list[Array], weights: Array, rng: np.random.Generator) -> Array:
-    """Return as many draws of a mixture as each member has, sorted, (N, S)."""
-    size = draws[0].shape[1]
-    counts = rng.multinomial(size, weights)
-    picked = [
-        one[:, rng.choice(size, count, replace=False)]
-        for one, count in zip(draws, counts, strict=True)
-        if count
-    ]
-    return np.sort(np.concatenate(picked, axis=1), axis=1)

@@ -1,0 +1,1 @@
+"""Forecasts from points in the past of a series: fits, scores, and the average."""
