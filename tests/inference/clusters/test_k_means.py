@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from posteriori.inference.clusters.bisection import cut_longest
 from posteriori.inference.clusters.cluster_rows import make_rows
 from posteriori.inference.clusters.distinct_rows import distinct_rows
-from posteriori.inference.clusters.halves import cut_longest
 from posteriori.inference.clusters.k_means import find_clusters
 from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
 from posteriori.inference.clusters.seeding import random_centers, seed_centers, spread_centers

@@ -9,13 +9,13 @@ from posteriori.distributions import MvNormal
 from posteriori.inference.components.factor_learning import learn_factors
 from posteriori.inference.components.factor_maximum import (
     _curvature,
+    _evaluate,
     _gradient,
-    _look,
     maximize_factors,
 )
 from posteriori.inference.components.factor_posteriors import factor_posteriors
 from posteriori.inference.components.source_ascent import (
-    _look as look_at_sources,
+    _evaluate as look_at_sources,
     ascend_by_natural_gradient,
     ascend_by_newton,
     iterate_fixed_point,
@@ -125,12 +125,12 @@ def test_em_of_complete_rows_ends_at_newtons_maximum():
 def test_slope_and_curvature_are_those_of_differences(k):
     cov = np.corrcoef(factor_rows(100).T)
     y = np.log(np.random.default_rng(1).uniform(0.3, 0.8, size=6))
-    place = _look(cov, y, k)
+    place = _evaluate(cov, y, k)
     np.testing.assert_allclose(
-        _gradient(place), gradient(lambda v: _look(cov, v, k).value, y), atol=1e-7
+        _gradient(place), gradient(lambda v: _evaluate(cov, v, k).value, y), atol=1e-7
     )
     np.testing.assert_allclose(
-        _curvature(place), hessian(lambda v: _look(cov, v, k).value, y), atol=1e-4
+        _curvature(place), hessian(lambda v: _evaluate(cov, v, k).value, y), atol=1e-4
     )
 
 
@@ -155,7 +155,7 @@ def test_noise_stops_at_the_floor():
     assert found.converged
     assert found.noise.min() == pytest.approx(1e-3)
     low = found.noise <= 1e-3 * (1 + 1e-9)
-    slope = _gradient(_look(cov, np.log(found.noise), 3))
+    slope = _gradient(_evaluate(cov, np.log(found.noise), 3))
     assert np.all(slope[low] > 0)  # Karush, Kuhn & Tucker
     np.testing.assert_allclose(slope[~low], 0.0, atol=1e-4)
 

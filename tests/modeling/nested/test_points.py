@@ -23,8 +23,8 @@ from posteriori.distributions import HalfNormal, LogNormal, Uniform
 from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.contract.requests import read_request
 from posteriori.modeling.nested.choice import choose_outside
+from posteriori.modeling.nested.conditional_model import ConditionalModel
 from posteriori.modeling.nested.nested_block import NestedBlock
-from posteriori.modeling.nested.rest import Rest
 from posteriori.modeling.planning.planner import exact_parts
 
 RNG = np.random.default_rng(7)
@@ -181,7 +181,7 @@ def made(make, count=5):
     starts, scales = block.coordinates.starts()
     u = starts[0] + 0.7 * scales * np.random.default_rng(0).normal(size=(count, len(scales)))
     values, _ = block.coordinates.read(u)
-    rest = Rest(group, block.coordinates.read(starts[0])[0], exact_parts, keeps=False)
+    rest = ConditionalModel(group, block.coordinates.read(starts[0])[0], exact_parts, keeps=False)
     return m, data, rest, values
 
 

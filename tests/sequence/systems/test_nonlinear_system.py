@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posteriori.inference.systems.assumed_normal import StateBelief, sigma_points
+from posteriori.inference.systems.assumed_density import StateBelief, sigma_points
 from posteriori.sequence import LinearGaussianSystem, NonlinearSystem
 
 METHODS = ("unscented", "cubature", "extended")

@@ -87,12 +87,14 @@ def add_static_effects(
     q = _matrices(chain.transition_cov)
     turned = np.swapaxes(cross, -1, -2)
     return LinearGaussianChain(
-        _stack((m0 + (e0 @ c0[..., None])[..., 0])[..., None], c0[..., None])[..., 0],
-        _stack(_beside(p0 + cross @ np.swapaxes(e0, -1, -2), cross), _beside(turned, prior)),
-        _stack(_beside(_matrices(chain.transition), e), still),
+        _join_rows((m0 + (e0 @ c0[..., None])[..., 0])[..., None], c0[..., None])[..., 0],
+        _join_rows(
+            _join_columns(p0 + cross @ np.swapaxes(e0, -1, -2), cross), _join_columns(turned, prior)
+        ),
+        _join_rows(_join_columns(_matrices(chain.transition), e), still),
         _padded(chain.transition_offset, d, m),
-        _stack(_beside(q, np.zeros((1, d, m))), np.zeros((1, m, d + m))),
-        _beside(c, f),
+        _join_rows(_join_columns(q, np.zeros((1, d, m))), np.zeros((1, m, d + m))),
+        _join_columns(c, f),
         chain.emission_offset,
         chain.emission_cov,
     )
@@ -129,11 +131,11 @@ def _gain(name: str, value: Any, shape: tuple[int, int]) -> Array:
     return a
 
 
-def _beside(left: Array, right: Array) -> Array:
+def _join_columns(left: Array, right: Array) -> Array:
     return np.concatenate(_same_length(left, right), axis=-1)
 
 
-def _stack(top: Array, bottom: Array) -> Array:
+def _join_rows(top: Array, bottom: Array) -> Array:
     return np.concatenate(_same_length(top, bottom), axis=-2)
 
 

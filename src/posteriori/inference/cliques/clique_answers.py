@@ -17,12 +17,12 @@ from posteriori.inference.cliques.clique_descent import distribute_rows
 from posteriori.inference.cliques.clique_loops import collect_rows
 from posteriori.inference.cliques.clique_plan import CliquePlan
 from posteriori.inference.cliques.clique_reading import draw_below, find_best, joint_rows
-from posteriori.inference.cliques.clique_room import (
-    Room,
+from posteriori.inference.cliques.clique_workspace import (
+    Workspace,
     lay_rows,
-    make_room,
-    return_room,
-    take_room,
+    make_workspace,
+    return_workspace,
+    take_workspace,
 )
 from posteriori.inference.cliques.table_set import TableSet, in_logs
 from posteriori.numerics.compilation import as_kernel_indices, run
@@ -48,7 +48,7 @@ _SHARED = 1e9
 _WIDE = 1 << 26
 
 #: Reads off a block of rows, whose cliques are there, what is asked for.
-_Reader = Callable[[Room, IntArray, Array, slice], None]
+_Reader = Callable[[Workspace, IntArray, Array, slice], None]
 
 #: Rows are answered in blocks of so many numbers, which stay near the processor.
 _BLOCK = 1 << 16
@@ -73,15 +73,15 @@ def log_totals(plan: CliquePlan, tables: TableSet, states: IntArray) -> Array:
 
     Variables that the plan maximises are maximised.
     """
-    return _answer(plan, tables, states, lambda room, rows, log_total, part: None)
+    return _answer(plan, tables, states, lambda workspace, rows, log_total, part: None)
 
 
 def marginals(plan: CliquePlan, tables: TableSet, states: IntArray) -> Marginals:
     """Return the marginals of all free variables of the plan; zeros where a row is impossible."""
     found = np.zeros((len(states), int(plan.arrays.first_state[-1])))
 
-    def read(room: Room, rows: IntArray, log_total: Array, part: slice) -> None:
-        _distribute(plan, room, rows, log_total, found[part])
+    def read(workspace: Workspace, rows: IntArray, log_total: Array, part: slice) -> None:
+        _distribute(plan, workspace, rows, log_total, found[part])
 
     return Marginals(_answer(plan, tables, states, read), found)
 
@@ -98,13 +98,21 @@ def joint_table(
     found = np.zeros((len(states), int(np.prod(tables.sizes[list(wanted)]))))
 
     def answer(part: slice) -> None:
-        room, here = make_room(plan, 1, 1), rows[part]
-        given = (room.runs, here, part.start, room.axes, room.floors)
-        space = (room.cells, room.messages, room.tops, clique, index, total[part], found[part])
+        workspace, here = make_workspace(plan, 1, 1), rows[part]
+        given = (workspace.runs, here, part.start, workspace.axes, workspace.floors)
+        space = (
+            workspace.cells,
+            workspace.messages,
+            workspace.tops,
+            clique,
+            index,
+            total[part],
+            found[part],
+        )
         if run(joint_rows, len(here) * plan.work, plan.arrays, tables, *given, *space):
             run(joint_rows, len(here) * plan.work, plan.arrays, in_logs(tables), *given, *space)
 
-    _share_out(plan, answer, len(rows))
+    _answer_in_parts(plan, answer, len(rows))
     scale = found.sum(axis=1, keepdims=True)
     np.divide(found, scale, out=found, where=scale > 0.0)
     return Marginals(total, found)
@@ -114,8 +122,8 @@ def best_states(plan: CliquePlan, tables: TableSet, states: IntArray) -> tuple[A
     """Return ln of the largest value, and the states of all variables that the plan maximises there."""
     best = np.array(states, dtype=np.int64)
 
-    def read(room: Room, rows: IntArray, log_total: Array, part: slice) -> None:
-        given = (plan.arrays, room.runs, rows, log_total, room.cells)
+    def read(workspace: Workspace, rows: IntArray, log_total: Array, part: slice) -> None:
+        given = (plan.arrays, workspace.runs, rows, log_total, workspace.cells)
         run(find_best, len(rows) * 20.0 * len(plan.arrays.axes), *given, best[part])
 
     return _answer(plan, tables, states, read), best
@@ -168,22 +176,30 @@ def _cells(plan: CliquePlan, tables: TableSet, states: IntArray, *, hand_down: b
     """Return the cells of all cliques for one row, before or after beliefs are handed down."""
     cells = np.zeros(int(plan.arrays.first_cell[-1]))
 
-    def read(room: Room, rows: IntArray, log_total: Array, part: slice) -> None:
+    def read(workspace: Workspace, rows: IntArray, log_total: Array, part: slice) -> None:
         if hand_down:
-            _distribute(plan, room, rows, log_total, np.zeros((0, 0)))
+            _distribute(plan, workspace, rows, log_total, np.zeros((0, 0)))
         if log_total[0] > -np.inf:
-            cells[:] = room.cells[0]
+            cells[:] = workspace.cells[0]
 
     total = _answer(plan, tables, states[None], read)
     return Beliefs(float(total[0]), cells)
 
 
 def _distribute(
-    plan: CliquePlan, room: Room, rows: IntArray, log_total: Array, found: Array
+    plan: CliquePlan, workspace: Workspace, rows: IntArray, log_total: Array, found: Array
 ) -> None:
     """Hand beliefs down for a block of rows; write marginals, unless there is no room for them."""
-    given = (plan.arrays, room.runs, rows, log_total, room.messages, room.tops, room.axes.counter)
-    space = (room.margin, room.rest, room.cells, found)
+    given = (
+        plan.arrays,
+        workspace.runs,
+        rows,
+        log_total,
+        workspace.messages,
+        workspace.tops,
+        workspace.axes.counter,
+    )
+    space = (workspace.margin, workspace.rest, workspace.cells, found)
     run(distribute_rows, len(rows) * plan.work, *given, *space)
 
 
@@ -192,16 +208,16 @@ def _answer(plan: CliquePlan, tables: TableSet, states: IntArray, read: _Reader)
     rows, log_total = as_kernel_indices(states), np.full(len(states), np.nan)
     differ = bool(rows.take(plan.free, axis=1).max(initial=-1) >= 0)
     if len(rows) == 1 and not differ:
-        room = take_room(plan)
-        _answer_block(plan, tables, room, rows, log_total, slice(0, 1), read)
-        return_room(plan, room)
+        workspace = take_workspace(plan)
+        _answer_block(plan, tables, workspace, rows, log_total, slice(0, 1), read)
+        return_workspace(plan, workspace)
         return log_total
     answer = partial(_answer_part, plan, tables, rows, log_total, read, differ)
-    _share_out(plan, answer, len(rows))
+    _answer_in_parts(plan, answer, len(rows))
     return log_total
 
 
-def _share_out(plan: CliquePlan, answer: Callable[[slice], None], n_rows: int) -> None:
+def _answer_in_parts(plan: CliquePlan, answer: Callable[[slice], None], n_rows: int) -> None:
     """Answer for all rows, in threads where that is much work."""
     if n_rows > 1 and n_rows * plan.work > _SHARED:
         answer(slice(0, 1))  # what threads share is compiled once
@@ -223,20 +239,20 @@ def _answer_part(
     """Answer for a part of the rows, block by block."""
     low, high = part.start, part.stop
     size = max(1, min(high - low, int(_BLOCK // plan.row_numbers)))
-    room = make_room(plan, size, size if differ else 1)
+    workspace = make_workspace(plan, size, size if differ else 1)
     if not differ:
-        lay_rows(plan, room, rows[:1])
+        lay_rows(plan, workspace, rows[:1])
     for at in range(low, high, size):
         block = slice(at, min(at + size, high))
         if differ:
-            lay_rows(plan, room, rows[block])
-        _answer_block(plan, tables, room, rows, log_total, block, read)
+            lay_rows(plan, workspace, rows[block])
+        _answer_block(plan, tables, workspace, rows, log_total, block, read)
 
 
 def _answer_block(
     plan: CliquePlan,
     tables: TableSet,
-    room: Room,
+    workspace: Workspace,
     rows: IntArray,
     log_total: Array,
     block: slice,
@@ -244,9 +260,9 @@ def _answer_block(
 ) -> None:
     """Answer for a block of rows, again in logarithms where plain numbers may not do."""
     here, total = rows[block], log_total[block]
-    given = (room.runs, here, block.start, room.axes.counter, room.floors)
-    space = (room.cells, room.messages, room.tops, total)
+    given = (workspace.runs, here, block.start, workspace.axes.counter, workspace.floors)
+    space = (workspace.cells, workspace.messages, workspace.tops, total)
     work = len(here) * plan.work
     if run(collect_rows, work, plan.arrays, tables, *given, *space):
         run(collect_rows, work, plan.arrays, in_logs(tables), *given, *space)
-    read(room, here, total, block)
+    read(workspace, here, total, block)

@@ -54,13 +54,13 @@ def distribute_rows(
                 most = plan.maximize[above]
                 fold(most, low, loops, size, step, counter, row, at, end, margin)
             owned = len(found) > 0 and plan.owned[c] > 0
-            _hand_down(c, plan, kept, n, messages[b], tops[b][c], margin, rest, owned, row)
+            _distribute_message(c, plan, kept, n, messages[b], tops[b][c], margin, rest, owned, row)
             if len(found) > 0:
                 _read_marginals(plan, states[b], c, kept, n, margin, rest, found[b])
 
 
 @kernel(plain=True, allocates=False)
-def _hand_down(
+def _distribute_message(
     c: int,
     plan: PlanArrays,
     kept: int,

@@ -128,7 +128,7 @@ def collect_row(
         if least < LEAST and not logs:
             return math.nan
         kept, to = runs.kept[r][c], plan.first_message[c]
-        top = _send_up(logs, plan.maximize[c], cells, at, end, messages, to, kept)
+        top = _collect_message(logs, plan.maximize[c], cells, at, end, messages, to, kept)
         if logs:
             total += top
         else:
@@ -256,7 +256,7 @@ def fold(
 
 
 @kernel(plain=True, allocates=False)
-def _send_up(
+def _collect_message(
     logs: int, maximize: int, cells: Array, at: int, end: int, messages: Array, to: int, kept: int
 ) -> float:
     """Sum or maximise the residual of a clique; divide the message by its largest part, and return that."""

@@ -182,12 +182,12 @@ def plan_cliques(
     level[list(maximize)] = 1
     weights = weigh_sizes(tables.sizes)
     fixed = all(len(group) <= 1 for group in chosen)
-    room = _room(memory)
+    most = _most_cells(memory)
     plans, too_large = [], []
     for by_weight in (False,) if fixed else (False, True):
         try:
             elimination = eliminate_all(
-                *(graph, weights, chosen), by_weight=by_weight, most_bits=np.log2(room)
+                *(graph, weights, chosen), by_weight=by_weight, most_bits=np.log2(most)
             )
         except TableTooLargeError as refused:
             too_large.append(int(refused.args[0]))
@@ -196,10 +196,10 @@ def plan_cliques(
         sizes = _clique_cells(tree, tables.sizes)
         plans.append((float(sizes.sum()), elimination.order, tree))
     if not plans:
-        raise _no_room(f"more than {room:.3g}", f"{min(too_large)} or more", room)
+        raise _out_of_memory(f"more than {most:.3g}", f"{min(too_large)} or more", most)
     cells, order, tree = min(plans, key=lambda plan: plan[0])
-    if cells > room:
-        raise _no_room(f"{cells:.3g}", f"{tree.lengths.max()}", room)
+    if cells > most:
+        raise _out_of_memory(f"{cells:.3g}", f"{tree.lengths.max()}", most)
     maximize_of = level[tree.nodes[tree.start[1:] - 1]]
     clique_of = _cliques_of(tables, use, tree)
     tree, clique_of, origin = group_inputs(
@@ -252,7 +252,7 @@ def _clique_cells(tree: CliqueTree, sizes: IntArray) -> Array:
     return np.multiply.reduceat(sizes[tree.nodes].astype(float), tree.start[:-1])
 
 
-def _room(memory: float | None) -> float:
+def _most_cells(memory: float | None) -> float:
     """Return how many cells cliques may have: messages take as much again, and cells must be counted."""
     if memory is None:
         free = free_memory()
@@ -260,10 +260,10 @@ def _room(memory: float | None) -> float:
     return float(min(max(memory, 1.0) / (2.0 * _DOUBLE), _MOST_CELLS))
 
 
-def _no_room(cells: str, variables: str, room: float) -> MemoryError:
+def _out_of_memory(cells: str, variables: str, most: float) -> MemoryError:
     return MemoryError(
         f"an exact answer needs tables of {cells} cells, the largest over {variables} variables; there is room for "
-        f"{room:.3g}, {2 * _DOUBLE * room / 2**30:.3g} GiB. Observe more variables, or ask for fewer"
+        f"{most:.3g}, {2 * _DOUBLE * most / 2**30:.3g} GiB. Observe more variables, or ask for fewer"
     )
 
 

@@ -12,8 +12,8 @@ from itertools import product
 
 import numpy as np
 
+from posteriori.inference.clusters.bisection import cut_longest
 from posteriori.inference.clusters.cluster_rows import ClusterRows, Sweeps
-from posteriori.inference.clusters.halves import cut_longest
 from posteriori.inference.clusters.lloyd import Clustering, PathStep, descend
 from posteriori.numerics.types import Array
 

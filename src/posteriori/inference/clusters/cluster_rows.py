@@ -148,7 +148,7 @@ class Sweeps:
         self._edges = _edges(n, n * k * d)
         width = -(-d // 4) * 4
         size = int(np.clip(_PACK // width // 16 * 16, 16, 128))
-        self._room = [_make_room(k, d, width, size) for _ in self._edges]
+        self._room = [_make_workspace(k, d, width, size) for _ in self._edges]
         self._centers: Array | None = None
 
     def assign(self, centers: Array, *, afresh: bool = False) -> int:
@@ -163,14 +163,16 @@ class Sweeps:
             moved[:] = np.inf
         padded, half = _padded(centers)
 
-        def part(a: int, b: int, room: tuple[Any, ...]) -> int:
-            for total in room[:3]:
+        def part(a: int, b: int, workspace: tuple[Any, ...]) -> int:
+            for total in workspace[:3]:
                 total[...] = 0
             return assign_rows(
-                x, weight, shift, padded, half, moved, self.rows.measure, a, b, self.labels, self.gap, *room
+                x, weight, shift, padded, half, moved, self.rows.measure, a, b, self.labels, self.gap, *workspace
             )  # fmt: skip
 
-        jobs = [(a, b, room) for (a, b), room in zip(self._edges, self._room, strict=True)]
+        jobs = [
+            (a, b, workspace) for (a, b), workspace in zip(self._edges, self._room, strict=True)
+        ]
         changed = sum(_side_by_side(part, jobs))
         for sums, counts, members, *_ in self._room:
             self.sums += sums
@@ -183,15 +185,17 @@ class Sweeps:
         """Add up the sums of clusters anew, free of what rounding leaves where rows come and go."""
         x, weight, shift, _, _ = self.rows
 
-        def part(a: int, b: int, room: tuple[Any, ...]) -> None:
-            sums, counts = room[:2]
+        def part(a: int, b: int, workspace: tuple[Any, ...]) -> None:
+            sums, counts = workspace[:2]
             sums[...], counts[...] = 0.0, 0.0
             add_members(x, weight, shift, self.labels, a, b, sums, counts)
 
-        jobs = [(a, b, room) for (a, b), room in zip(self._edges, self._room, strict=True)]
+        jobs = [
+            (a, b, workspace) for (a, b), workspace in zip(self._edges, self._room, strict=True)
+        ]
         _side_by_side(part, jobs)
-        self.sums = np.sum([room[0] for room in self._room], axis=0)
-        self.counts = np.sum([room[1] for room in self._room], axis=0)
+        self.sums = np.sum([workspace[0] for workspace in self._room], axis=0)
+        self.counts = np.sum([workspace[1] for workspace in self._room], axis=0)
 
     def _moved(self, centers: Array) -> Array:
         """Return how far centres have moved, the most, the next, and which moved most, (K + 3,)."""
@@ -215,7 +219,7 @@ def _padded(centers: Array) -> tuple[Array, Array]:
     return padded, half
 
 
-def _make_room(k: int, d: int, width: int, size: int) -> tuple[Any, ...]:
+def _make_workspace(k: int, d: int, width: int, size: int) -> tuple[Any, ...]:
     """Return what one thread writes to: sums, counts, members, pack, work, which, place."""
     whole = (np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64))
     members = np.zeros(k, dtype=np.int64)

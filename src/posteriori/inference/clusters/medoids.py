@@ -124,7 +124,7 @@ def _swap(
     """Swap medoids until none lowers J; return the number of rounds, negative if they were too few."""
     n, k = len(to), len(medoids)
     loss, change = np.zeros(k), np.zeros(k)
-    total = _look(to, w, medoids, near, which, largest, loss)
+    total = _nearest_two(to, w, medoids, near, which, largest, loss)
     since = 0
     for rounds in range(1, max_iter + 1):
         for c in range(n):
@@ -137,7 +137,7 @@ def _swap(
             at = np.argmin(change)
             if gained + change[at] < -_LOWER * total:
                 medoids[at] = c
-                total = _look(to, w, medoids, near, which, largest, loss)
+                total = _nearest_two(to, w, medoids, near, which, largest, loss)
                 since = 0
     return max_iter if since >= n else -max_iter
 
@@ -161,7 +161,7 @@ def _weigh(
 
 
 @kernel(sums="free")
-def _look(
+def _nearest_two(
     to: Array,
     w: Array,
     medoids: IntArray,

@@ -98,7 +98,7 @@ def maximize_factors(
     """
     low = np.log(floor)
     y = np.log(np.clip(_first_noise(cov, k) if start is None else start, floor, 1.0))
-    here, converged, n_iter = _look(cov, y, k), False, 0
+    here, converged, n_iter = _evaluate(cov, y, k), False, 0
     while n_iter < max_iter:
         gradient = _gradient(here)
         free = ~((here.y <= low) & (gradient > 0.0))
@@ -128,7 +128,7 @@ def _first_noise(cov: Array, k: int) -> Array:
     return 1.0 - vectors[:, -k:] ** 2 @ values[-k:]
 
 
-def _look(cov: Array, y: Array, k: int) -> _Place:
+def _evaluate(cov: Array, y: Array, k: int) -> _Place:
     scale = np.exp(-0.5 * y)
     theta, vectors = np.linalg.eigh(cov * scale[:, None] * scale)
     theta, vectors = theta[::-1], vectors[:, ::-1]
@@ -169,7 +169,7 @@ def _search(
     """Return the first of ever shorter steps that gains enough."""
     share = 1.0
     for _ in range(_HALVINGS):
-        there = _look(cov, np.maximum(here.y + share * step, low), k)
+        there = _evaluate(cov, np.maximum(here.y + share * step, low), k)
         if there.value <= here.value - _GAIN * share * promised:
             return there
         share *= 0.5

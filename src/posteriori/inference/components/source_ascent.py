@@ -101,7 +101,7 @@ def ascend_by_newton(
         For the largest entry of the relative gradient.
     max_iter : int
     """
-    here = _look(z, start, densities)
+    here = _evaluate(z, start, densities)
     memory: list[tuple[Array, Array]] = []
     for i in range(max_iter):
         if here.norm <= tol:
@@ -128,12 +128,12 @@ def ascend_by_natural_gradient(
 
     η grows while steps gain, and is halved where one does not.
     """
-    here, rate = _look(z, start, densities), _FIRST_STEP
+    here, rate = _evaluate(z, start, densities), _FIRST_STEP
     for i in range(max_iter):
         if here.norm <= tol:
             return _ended(here, i, True)
         for _ in range(_HALVINGS):
-            there = _look(z, here.unmixing - rate * here.gradient @ here.unmixing, densities)
+            there = _evaluate(z, here.unmixing - rate * here.gradient @ here.unmixing, densities)
             slack = _SLACK * abs(here.loss)
             if there.loss < here.loss - slack:
                 break
@@ -164,7 +164,7 @@ def iterate_fixed_point(
     return SourceAscent(turn, moments, norm, max_iter, False)
 
 
-def _look(z: Array, unmixing: Array, densities: Densities) -> _Place:
+def _evaluate(z: Array, unmixing: Array, densities: Densities) -> _Place:
     moments = source_moments(unmixing, z, densities)
     loss = moments.value - float(np.linalg.slogdet(unmixing)[1])
     return _Place(unmixing, moments, loss, moments.cross - np.eye(len(unmixing)))
@@ -201,7 +201,7 @@ def _search(
 ) -> tuple[_Place, Array] | None:
     """Return the first of ever shorter steps that does not fall, and the step."""
     for _ in range(_HALVINGS):
-        there = _look(z, here.unmixing + step @ here.unmixing, densities)
+        there = _evaluate(z, here.unmixing + step @ here.unmixing, densities)
         if there.loss <= here.loss + _SLACK * abs(here.loss):
             return there, step
         step = 0.5 * step

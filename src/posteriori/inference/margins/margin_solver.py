@@ -140,7 +140,7 @@ def solve_margin_program(
         descent = _Descent(program, RowCache(source, cache_size, dtype, pool), tol)
         gap = descent.descend(max_iter)
         while not (descent.complete and descent.exact):
-            descent.look_at_all()
+            descent.unshrink()
             gap = descent.descend(max_iter)
     if gap > tol:
         warnings.warn(
@@ -184,7 +184,7 @@ class _Descent:
         self.u, self.products = self._all, np.zeros(0)
         self.active = np.arange(len(self.u))
         cache.columns = np.zeros(0, dtype=np.intp)
-        self.look_at_all()
+        self.unshrink()
 
     @property
     def complete(self) -> bool:
@@ -210,9 +210,9 @@ class _Descent:
             self._improve(chosen, g, max(_INNER * gap, 0.5 * self.tol))
             self.n_iter += 1
             if self.n_iter % _SETTLING == 0:
-                self._leave_out_settled()
+                self._shrink()
 
-    def look_at_all(self) -> None:
+    def unshrink(self) -> None:
         """Look at all coordinates: make Ku where it was left out or is not exact, from the rows with u ≠ 0."""
         program, cache = self.program, self.cache
         self._all[self.active] = self.u
@@ -227,9 +227,9 @@ class _Descent:
         )
         cache.widen()
         self.drift = self.drift if self.exact else 0.0
-        self._look_at(np.arange(len(self._all)), program.row, products)
+        self._set_active(np.arange(len(self._all)), program.row, products)
 
-    def _look_at(self, active: IntArray, place: IntArray, products: Array) -> None:
+    def _set_active(self, active: IntArray, place: IntArray, products: Array) -> None:
         self.active, self.place, self.products = active, place, products
         self.part = MarginProgram(*(field[active] for field in self.program))
         self.u = self._all[active]
@@ -270,7 +270,7 @@ class _Descent:
                 chosen.append(_smallest(-g, falling[g[falling] > least], share))
         return np.unique(np.concatenate(chosen)), gap
 
-    def _leave_out_settled(self) -> None:
+    def _shrink(self) -> None:
         """Leave out coordinates at an end that their gradient holds them at."""
         p, g = self.part, self.gradient()
         can_rise, can_fall = self.u < p.upper, self.u > p.lower
@@ -289,7 +289,7 @@ class _Descent:
         remain = np.isin(self.place, kept)
         self.cache.narrow(kept)
         place = np.searchsorted(kept, self.place[remain])
-        self._look_at(self.active[remain], place, self.products[kept])
+        self._set_active(self.active[remain], place, self.products[kept])
 
 
 def _precision(program: MarginProgram, source: RowSource, tol: float) -> Any:

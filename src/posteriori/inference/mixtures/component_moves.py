@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.clusters.halves import cut_longest
+from posteriori.inference.clusters.bisection import cut_longest
 from posteriori.inference.clusters.merges import merge_order
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array

@@ -188,7 +188,7 @@ class _Search:
         self.trace: list[float] = []
         self.answers: dict[bytes, tuple[float, Any]] = {}
 
-    def look(self, point: Array) -> tuple[float, Any]:
+    def evaluate(self, point: Array) -> tuple[float, Any]:
         """Return −ln p and its gradient at some free parameters."""
         if point.tobytes() not in self.answers:
             self.answers = dict(list(self.answers.items())[-2:])
@@ -219,7 +219,7 @@ class _Search:
                 raise StopIteration
 
         found = optimize.minimize(
-            self.look,
+            self.evaluate,
             np.clip(start, low, high),
             jac=True,
             method="L-BFGS-B",
@@ -239,8 +239,8 @@ def _starts(
     free = search.free
     own, usual = search.own[free], np.clip(bounds.center, bounds.low, bounds.high)[free]
     if not free.any():
-        search.look(own)
+        search.evaluate(own)
         return
-    yield min((own, usual), key=lambda point: search.look(point)[0])
+    yield min((own, usual), key=lambda point: search.evaluate(point)[0])
     for _ in range(n_init - 1):
         yield usual + bounds.spread[free] * rng.standard_normal(usual.size)

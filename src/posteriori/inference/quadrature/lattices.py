@@ -6,9 +6,9 @@ r"""Integrals of a density over a few numbers as sums over a lattice.
 with a root L of the covariance. The sum of equal weights converges faster than any power of the
 step h for a smooth density: at h = 1 standard deviation the error of a normal one is about 10⁻⁷.
 Steps grow away from the middle (by sinh), so that long tails take few points. Cells are found
-outwards from the top, each neighbour of one that matters, so ridges and skew make no difference;
+outwards from the mode, each neighbour of one that matters, so ridges and skew make no difference;
 sums over the even and the odd cells alone tell the error. Where the density falls on the way from a
-start to the top there may be another one: it is climbed, and cells are found outwards from there, too.
+start to the mode there may be another one: it is climbed, and cells are found outwards from there, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from itertools import product
 
 import numpy as np
 
-from posteriori.inference.quadrature.modes import LogDensity, Top, climb
+from posteriori.inference.quadrature.modes import LocalMode, LogDensity, climb
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 
@@ -32,19 +32,19 @@ _STEP = {1: 0.5, 2: 0.75, 3: 1.0, 4: 1.2, 5: 1.4, 6: 1.4}
 BEND = 3.0
 #: Cells matter whose density is less than so many nats below the highest: e⁻¹⁶ = 10⁻⁷.
 _DEPTH = {1: 16.0, 2: 12.0, 3: 10.0, 4: 9.0, 5: 8.0, 6: 8.0}
-#: No cell lies further from the top than so many scales: beyond, nothing falls off.
+#: No cell lies further from the mode than so many scales: beyond, nothing falls off.
 _FAR = 40.0
 #: Nats that the two halves of the cells may differ by before the step is halved.
 _AGREED = 2e-3
 #: A lattice whose spread is off by more than this factor is laid anew.
 _MISSHAPEN = 1.6
-#: Places between a start and the top, as shares of the way, where a valley is looked for.
+#: Places between a start and the mode, as shares of the way, where a valley is looked for.
 _ON_THE_WAY = np.array([0.0, 0.25, 0.5, 0.75])
 #: Nats that the density falls by on the way if there is a valley.
 _VALLEY = 1.0
 #: Tops nearer than so many standard deviations are one.
 _APART = 3.0
-#: Nats by which the top is above the best start if the starts tell little about where mass is.
+#: Nats by which the mode is above the best start if the starts tell little about where mass is.
 _SURPRISE = 100.0
 #: Times that a lattice is laid anew around a higher place that it came upon.
 _ANEW = 3
@@ -163,25 +163,25 @@ def integrate(
     values = log_density(starts)
     if not np.any(np.isfinite(values)):
         raise ValueError("the density is 0 at all points where it was looked for")
-    tops = _tops(log_density, starts, values, scales)
+    modes = _modes(log_density, starts, values, scales)
     for _ in range(_ANEW):
-        lattice = _around(log_density, starts, values, tops, scales, most)
+        lattice = _around(log_density, starts, values, modes, scales, most)
         highest = int(np.argmax(lattice.logs))
-        known = max(top.log_height for top in tops)
+        known = max(mode.log_height for mode in modes)
         if lattice.logs[highest] < known + _VALLEY:
             break
         at, height = lattice.points[highest], float(lattice.logs[highest])
-        tops.append(climb(log_density, at, height, scales))
+        modes.append(climb(log_density, at, height, scales))
     return lattice
 
 
-def _tops(log_density: LogDensity, starts: Array, values: Array, scales: Array) -> list[Top]:
+def _modes(log_density: LogDensity, starts: Array, values: Array, scales: Array) -> list[LocalMode]:
     """Climb from the best start, and from those that may lead elsewhere."""
     best = int(np.argmax(values))
-    top = climb(log_density, starts[best], float(values[best]), scales)
-    if top.log_height - values[best] < _SURPRISE:
-        return [top, *_tops_beyond_valleys(log_density, starts, top, scales)]
-    found = [top]
+    mode = climb(log_density, starts[best], float(values[best]), scales)
+    if mode.log_height - values[best] < _SURPRISE:
+        return [mode, *_modes_beyond_valleys(log_density, starts, mode, scales)]
+    found = [mode]
     for i in np.flatnonzero(np.isfinite(values)):
         if i != best:
             other = climb(log_density, starts[i], float(values[i]), scales)
@@ -194,17 +194,17 @@ def _around(
     log_density: LogDensity,
     starts: Array,
     values: Array,
-    tops: list[Top],
+    modes: list[LocalMode],
     scales: Array,
     most: int,
 ) -> Lattice:
-    """Return a lattice that is laid by one of the tops and reaches the others."""
+    """Return a lattice that is laid by one of the modes and reaches the others."""
     size = starts.shape[1]
-    seeds = np.array([*starts, *(other.at for other in tops)])
-    heights = np.array([*values, *(other.log_height for other in tops)])
+    seeds = np.array([*starts, *(other.at for other in modes)])
+    heights = np.array([*values, *(other.log_height for other in modes)])
     others = seeds[heights > heights.max() - _DEPTH[size]]
     step = _STEP[size]
-    lattice, reach = _coarse(log_density, tops, step, others, scales, most)
+    lattice, reach = _coarse(log_density, modes, step, others, scales, most)
     lattice = _with_lines(log_density, lattice)
     while lattice.error > _AGREED and len(lattice.cells) * 2**size <= most:
         known = {tuple(2 * c): v for c, v in zip(lattice.cells, lattice.logs, strict=True)}
@@ -255,53 +255,58 @@ def _wave(at: Array, logs: Array, step: float) -> float:
 
 
 def _coarse(
-    log_density: LogDensity, tops: list[Top], step: float, others: Array, scales: Array, most: int
+    log_density: LogDensity,
+    modes: list[LocalMode],
+    step: float,
+    others: Array,
+    scales: Array,
+    most: int,
 ) -> tuple[Lattice, Array]:
-    """Lay a lattice by the highest top, or by the highest that is wide enough, and say how far."""
-    tried = sorted(tops, key=lambda top: -top.log_height)
-    for top in tried:
-        reach = _FAR * np.maximum(scales, np.diagonal(top.root))
+    """Lay a lattice by the highest mode, or by the highest that is wide enough, and say how far."""
+    tried = sorted(modes, key=lambda mode: -mode.log_height)
+    for mode in tried:
+        reach = _FAR * np.maximum(scales, np.diagonal(mode.root))
         try:
-            lattice = _filled(log_density, top.at, top.root, step, {}, others, reach, most)
+            lattice = _filled(log_density, mode.at, mode.root, step, {}, others, reach, most)
             break
         except TooWideError:
-            if top is tried[-1]:
+            if mode is tried[-1]:
                 raise
     mean, cov = lattice.moments()
-    is_top = lattice.logs.max() < top.log_height + _VALLEY
-    if len(tops) == 1 and is_top and _is_misshapen(top, cov):
+    is_mode = lattice.logs.max() < mode.log_height + _VALLEY
+    if len(modes) == 1 and is_mode and _is_misshapen(mode, cov):
         root = np.linalg.cholesky(cov)
         lattice = _filled(log_density, mean, root, step, {}, others, reach, most)
     return lattice, reach
 
 
-def _tops_beyond_valleys(
-    log_density: LogDensity, starts: Array, top: Top, scales: Array
-) -> list[Top]:
-    """Climb from where the density is highest before it falls on the way from a start to the top."""
-    ways = starts[:, None] + _ON_THE_WAY[:, None] * (top.at - starts)[:, None]
+def _modes_beyond_valleys(
+    log_density: LogDensity, starts: Array, mode: LocalMode, scales: Array
+) -> list[LocalMode]:
+    """Climb from where the density is highest before it falls on the way from a start to the mode."""
+    ways = starts[:, None] + _ON_THE_WAY[:, None] * (mode.at - starts)[:, None]
     values = log_density(ways.reshape(-1, len(scales))).reshape(len(starts), -1)
-    found: list[Top] = []
+    found: list[LocalMode] = []
     for way, heights in zip(ways, values, strict=True):
         best = np.maximum.accumulate(heights)
-        falls = np.append(heights, top.log_height)[1:] < best - _VALLEY
+        falls = np.append(heights, mode.log_height)[1:] < best - _VALLEY
         if not falls.any() or not np.isfinite(best[-1]):
             continue
         before = int(np.argmax(heights[: int(np.argmax(falls)) + 1]))
         other = climb(log_density, way[before], float(heights[before]), scales)
-        if all(_are_apart(other, known) for known in (top, *found)):
+        if all(_are_apart(other, known) for known in (mode, *found)):
             found.append(other)
     return found
 
 
-def _are_apart(one: Top, other: Top) -> bool:
+def _are_apart(one: LocalMode, other: LocalMode) -> bool:
     z = np.linalg.solve(other.root, one.at - other.at)
     return bool(np.linalg.norm(z) > _APART)
 
 
-def _is_misshapen(top: Top, cov: Array) -> bool:
-    """Tell whether the curvature at the top says little about the spread."""
-    white = np.linalg.solve(top.root, np.linalg.solve(top.root, cov).T)
+def _is_misshapen(mode: LocalMode, cov: Array) -> bool:
+    """Tell whether the curvature at the mode says little about the spread."""
+    white = np.linalg.solve(mode.root, np.linalg.solve(mode.root, cov).T)
     widths = np.sqrt(np.maximum(np.linalg.eigvalsh(white), 1e-12))
     return bool(widths[0] < 1.0 / _MISSHAPEN or widths[-1] > _MISSHAPEN)
 

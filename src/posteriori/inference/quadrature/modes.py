@@ -1,7 +1,7 @@
-r"""The top of a log density of a few numbers, and the curvature there.
+r"""The mode of a log density of a few numbers, and the curvature there.
 
 Newton's method on parabolas through nearby values: the density is known by its values alone, and
-one value may cost a whole inference. It need not end exactly at the top, which only tells where a
+one value may cost a whole inference. It need not end exactly at the mode, which only tells where a
 lattice starts and how wide its steps are.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from posteriori.numerics.types import Array
 
-__all__ = ["LogDensity", "Top", "climb"]
+__all__ = ["LocalMode", "LogDensity", "climb"]
 
 #: ln p at points (K, D), all at once; −inf where there is none.
 LogDensity = Callable[[Array], Array]
@@ -29,7 +29,7 @@ _REACH = 4.0
 _SHARES = np.array([1.0, 0.5, 0.125])
 
 
-class Top(NamedTuple):
+class LocalMode(NamedTuple):
     """A point near the highest density, ln p there, and standard deviations as a root of H⁻¹."""
 
     at: Array
@@ -37,7 +37,7 @@ class Top(NamedTuple):
     root: Array
 
 
-def climb(log_density: LogDensity, start: Array, log_height: float, scales: Array) -> Top:
+def climb(log_density: LogDensity, start: Array, log_height: float, scales: Array) -> LocalMode:
     """Go uphill from a start.
 
     Parameters
@@ -66,7 +66,7 @@ def climb(log_density: LogDensity, start: Array, log_height: float, scales: Arra
         near = np.clip(0.7 * widths, 0.2 * near, 5.0 * near)
         if (not moved and is_fitting) or (is_close and is_fitting):
             break
-    return Top(at, height, _root(hessian, scales))
+    return LocalMode(at, height, _root(hessian, scales))
 
 
 def _parabola(
@@ -92,7 +92,7 @@ def _parabola(
 def _ways(step: Array, alone: Array, near: Array, far: Array) -> Array:
     """Return ways to try: shares of the step, and longer ones where values were taken too near.
 
-    Far below the top, ln p may fall by thousands within a distance of which it is thousands away;
+    Far below the mode, ln p may fall by thousands within a distance of which it is thousands away;
     and one coordinate that is held back need not hold back the others, each taken alone.
     """
     too_long = float(np.max(np.abs(step) / near))

@@ -68,10 +68,10 @@ def auxiliary_residuals(chain: ScalarChain, variances: Array, y: Array) -> Auxil
         past.append((z, v, spread, gain, keep))
         mean = step @ mean + (gain * v if v == v else 0.0)
         cov = keep @ cov @ keep.T + noise + variances[0] * np.outer(gain, gain)
-    return _look_back(past, size)
+    return _smooth_back(past, size)
 
 
-def _look_back(
+def _smooth_back(
     past: list[tuple[Array, float, float, Array, Array]], size: int
 ) -> AuxiliaryResiduals:
     count = len(past)

@@ -124,12 +124,12 @@ class ColumnChain(NamedTuple):
             made, own = self.make(stretch.rows), stretch.own
             if not means:
                 size = len(made.initial_mean)
-                room = filter_workspace(self._longest, size, many, gains=False)
+                workspace = filter_workspace(self._longest, size, many, gains=False)
                 means.append(np.zeros((size, many)))
                 covs.append(made.start_cov(self.variances))
             state = means[-1].copy(), covs[-1].copy()
-            passed = self._filter(made, series, stretch, state, room)
-            v, spreads = room.innovations[:own], room.spreads[:own]
+            passed = self._filter(made, series, stretch, state, workspace)
+            v, spreads = workspace.innovations[:own], workspace.spreads[:own]
             with np.errstate(all="ignore"):  # of spreads that are 0: refused below
                 log_volume += float(np.log(spreads).sum())
                 moments += np.divide(v, spreads[:, None], out=passed.series[:own]).T @ v
@@ -151,7 +151,7 @@ class ColumnChain(NamedTuple):
         """
         _, size, many = gathered.means.shape
         parts, steps = len(self.variances), self._longest
-        room = filter_workspace(steps, size, many, size)
+        workspace = filter_workspace(steps, size, many, size)
         later = nothing_later(size, many)
         sums = NoiseSums(np.zeros(parts), np.zeros(parts), np.empty((steps, 0)))
         noise, emission = np.empty(steps), np.empty((steps if self.shaped else 0, size))
@@ -162,7 +162,7 @@ class ColumnChain(NamedTuple):
         for stretch, mean, cov in reversed(stretches):
             (rows, own), made = stretch, self.make(stretch.rows)
             state = mean.copy(), cov.copy()
-            passed = self._filter(made, series, stretch, state, room)
+            passed = self._filter(made, series, stretch, state, workspace)
             slopes = Slopes(noise, emission, np.diff(self.times[rows]), drift, diffusion)
             smooth_series_backward(*passed[:3], many, float(outputs), later, sums, slopes)
             here = slice(rows.start, rows.start + own)
@@ -189,13 +189,13 @@ class ColumnChain(NamedTuple):
         series: Array,
         stretch: _Stretch,
         state: tuple[Array, Array],
-        room: Predicted,
+        workspace: Predicted,
     ) -> PassedForward:
         """Pass over a stretch from the state before it, which becomes that before the next."""
         values = np.array(series[stretch.rows], dtype=np.float64, order="C")
         values[stretch.own :] = np.nan
         chain = made.dynamics(np.array(self.noise[stretch.rows]), self.variances)
-        return pass_forward(chain, values, *state, np.empty((0, 0, len(state[0]))), room)
+        return pass_forward(chain, values, *state, np.empty((0, 0, len(state[0]))), workspace)
 
 
 def require_density(log_volume: float) -> None:

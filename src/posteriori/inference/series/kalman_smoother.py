@@ -34,7 +34,7 @@ __all__ = ["Later", "NoiseSums", "Slopes", "smooth_series_backward"]
 
 
 class Later(NamedTuple):
-    """Slope r (D, C) and curvature N (D, D) of later values in the state, and room and zeros to work with."""
+    """Slope r (D, C) and curvature N (D, D) of later values in the state, and workspaces, one of zeros."""
 
     pull: Array
     precision: Array
@@ -121,7 +121,7 @@ def smooth_series_backward(
 
 @kernel(called="inlined")
 def _absorb(z: Array, innovation: Array, spread: float, gain: Array, later: Later) -> float:
-    """Go back over values: r ← r + zu with u = v/F − kᵀr, N likewise; return D, leave Nk and u in the room."""
+    """Go back over values: r ← r + zu with u = v/F − kᵀr, N likewise; return D, leave Nk and u in the workspace."""
     pull, precision = later.pull, later.precision
     across, errors = later.work[0], later.work[1]
     size, many = pull.shape

@@ -3,7 +3,8 @@ r"""A compiled filter of one series under many chains side by side.
 Numbers of the chains lie beside one another, in lanes, so that each step of the recursion is taken for
 several of them at once. Covariance and mean are one table :math:`[P \mid m]`, which a value changes by
 :math:`-\,Pz\,[z^\top P \mid -v]/F`. States that only move, as those of seasons and lags do, stay where they
-are in the table and are renamed: rows are computed for states that become sums of others.
+are in the table and are renamed: rows are computed for states that become sums of others. The filter of single
+chains, called for each, takes three to four times as long: its lists of entries leave nothing to do side by side.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from posteriori.numerics.compilation import kernel
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["LANES", "ChainMoves", "LaneChains", "LaneRoom", "filter_lanes"]
+__all__ = ["LANES", "ChainMoves", "LaneChains", "LaneWorkspace", "filter_lanes"]
 
 #: Chains that are filtered at once.
 LANES = 8
@@ -68,8 +69,8 @@ class LaneChains(NamedTuple):
     noise: Array
 
 
-class LaneRoom(NamedTuple):
-    """Room to work in: [P | m], its sums, their covariances, two rows, and where states lie."""
+class LaneWorkspace(NamedTuple):
+    """Workspaces: [P | m], its sums, their covariances, two rows, and where states lie."""
 
     table: Array
     sums: Array
@@ -84,7 +85,7 @@ def filter_lanes(
     moves: ChainMoves,
     y: Array,
     states: Array,
-    room: LaneRoom,
+    workspace: LaneWorkspace,
     innovations: Array,
     spreads: Array,
 ) -> None:
@@ -95,9 +96,9 @@ def filter_lanes(
     """
     emission, weights, noise = chains.emission, chains.weights, chains.noise
     sources, heads, ends, columns = moves.sources, moves.heads, moves.ends, moves.columns
-    table, places = room.table, room.places
+    table, places = workspace.table, workspace.places
     size, mean = len(sources), len(sources) * LANES
-    gain, tiled = room.work[0], room.work[1]
+    gain, tiled = workspace.work[0], workspace.work[1]
     for first in range(0, states.shape[2], LANES):
         _load(states, first, table, places[0])
         for t in range(len(y)):
@@ -116,9 +117,11 @@ def filter_lanes(
             if t < len(y) - 1:
                 w = weights[t if len(weights) > 1 else 0]
                 u = noise[t if len(noise) > 1 else 0]
-                _add_up(ends, columns, w, moves.shared, first, table, places[0], room.sums, tiled)
-                _cross(ends, columns, w, first, places[0], room.sums, room.crossed)
-                _rename(sources, heads, table, places, room.sums, room.crossed)
+                _add_up(
+                    ends, columns, w, moves.shared, first, table, places[0], workspace.sums, tiled
+                )
+                _cross(ends, columns, w, first, places[0], workspace.sums, workspace.crossed)
+                _rename(sources, heads, table, places, workspace.sums, workspace.crossed)
                 _add_noise(chains.noise_rows, chains.noise_columns, u, first, table, places[0])
         _unload(table, places[0], states, first)
 

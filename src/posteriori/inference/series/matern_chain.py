@@ -106,7 +106,9 @@ def matern_rate(nu: float, length: float) -> float:
     return float(np.sqrt(2.0 * nu) / length)
 
 
-def matern_chain(nu: float, length: float, steps: Array, room: Array | None = None) -> MaternChain:
+def matern_chain(
+    nu: float, length: float, steps: Array, workspace: Array | None = None
+) -> MaternChain:
     """Return the chain of a Matérn process.
 
     Parameters
@@ -117,7 +119,7 @@ def matern_chain(nu: float, length: float, steps: Array, room: Array | None = No
         Length scale ℓ > 0.
     steps : (M,)
         Times Δ >= 0 between values.
-    room : (2, >= M, D²), optional
+    workspace : (2, >= M, D²), optional
         Where transitions and covariances are kept: memory that is new costs more than they do.
 
     Examples
@@ -129,7 +131,9 @@ def matern_chain(nu: float, length: float, steps: Array, room: Array | None = No
     powers, products = step_coefficients(nu)
     x = matern_rate(nu, length) * np.asarray(steps, dtype=np.float64)  # λΔ
     size = _STATES[nu]
-    transition, noise = (np.empty((2, len(x), size * size)) if room is None else room)[:, : len(x)]
+    transition, noise = (np.empty((2, len(x), size * size)) if workspace is None else workspace)[
+        :, : len(x)
+    ]
     _fill_steps(x, RECIPROCALS, powers, products, np.empty((_TOP + 4, _BLOCK)), transition, noise)
     shape = len(x), size, size
     return MaternChain(transition.reshape(shape), noise.reshape(shape), _EQUILIBRIUM[nu])

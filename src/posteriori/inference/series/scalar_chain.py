@@ -276,21 +276,21 @@ def _run_forward(
     mean[:, 0], series[:, 0] = chain.initial_mean, y
     mean[unknown, np.arange(1, many)] = 1.0
     dynamics = chain.dynamics(variances[:1], variances)
-    room = filter_workspace(len(y), size, many, views.shape[1], gains)
-    return pass_forward(dynamics, series, mean, chain.start_cov(variances), views, room)
+    workspace = filter_workspace(len(y), size, many, views.shape[1], gains)
+    return pass_forward(dynamics, series, mean, chain.start_cov(variances), views, workspace)
 
 
 def filter_workspace(
     steps: int, size: int, many: int, views: int = 0, gains: bool = True
 ) -> Predicted:
-    """Return room for T steps of D states, C columns and V views, with or without all gains."""
+    """Return a workspace for T steps of D states, C columns and V views, with or without all gains."""
     innovations, all_gains = np.empty((steps, many)), np.empty((steps if gains else 1, size))
     seen, reaches = np.empty((steps, views, many)), np.empty((steps, views, size))
     return Predicted(innovations, np.empty(steps), all_gains, seen, reaches)
 
 
 def pass_forward(
-    chain: Dynamics, series: Array, mean: Array, cov: Array, views: Array, room: Predicted
+    chain: Dynamics, series: Array, mean: Array, cov: Array, views: Array, workspace: Predicted
 ) -> PassedForward:
     """Filter series from the state before their first values; O(T·D·(D + E)).
 
@@ -303,16 +303,16 @@ def pass_forward(
         Turned into those of the state at the last step.
     views : (0, 1 or T, V, D)
         Weights of states: of what they show of each state before its value, moments are kept.
-    room : Predicted
+    workspace : Predicted
         Filled in, as far as the series goes.
     """
     (steps, many), size = series.shape, len(mean)
     state = State(mean, cov, np.zeros((size + 1, max(size, many))))
     if size == 2 and many == 1 and steps >= _LONG and len(views) == 0 and len(chain.variance) == 1:
-        filter_pair_forward(_as_pairs(chain), series[:, 0], state, room)
+        filter_pair_forward(_as_pairs(chain), series[:, 0], state, workspace)
     else:
-        filter_series_forward(chain, series, views, state, room)
-    return PassedForward(chain, series, room, state)
+        filter_series_forward(chain, series, views, state, workspace)
+    return PassedForward(chain, series, workspace, state)
 
 
 def _as_pairs(chain: Dynamics) -> Dynamics:

@@ -10,7 +10,7 @@ from posteriori.inference.series.lane_recursions import (
     LANES,
     ChainMoves,
     LaneChains,
-    LaneRoom,
+    LaneWorkspace,
     filter_lanes,
 )
 from posteriori.inference.series.scalar_chain import ScalarChain
@@ -103,14 +103,14 @@ def filter_draws(
     noises = _in_lanes(variances[:, None, form.parts] * chains.noises, lanes)
     made = LaneChains(*seen_through, weights, form.noise.rows, form.noise.columns, noises)
     heads = len(moves.heads)
-    room = LaneRoom(
+    workspace = LaneWorkspace(
         np.empty((size, wide)),
         np.empty((heads, wide)),
         np.empty((heads, heads * LANES)),
         np.empty((2, wide)),
         np.empty((2, size), dtype=np.int64),
     )
-    filter_lanes(made, moves, as_kernel_input(y), states, room, innovations, spreads)
+    filter_lanes(made, moves, as_kernel_input(y), states, workspace, innovations, spreads)
     v, f, seen = innovations[:, :count], spreads[:, :count], ~np.isnan(y)
     quadratics = (v[seen] ** 2 / f[seen]).sum(axis=0)
     last = states[..., :count].transpose(2, 0, 1)

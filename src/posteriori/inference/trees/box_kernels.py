@@ -19,8 +19,8 @@ __all__ = [
     "SumTable",
     "list_cuts",
     "new_cuts",
-    "new_room",
     "new_sums",
+    "new_workspace",
     "sum_children",
     "sum_leaves",
     "weigh_cuts",
@@ -125,7 +125,7 @@ class SumTable(NamedTuple):
     total: Array
 
 
-class _Room(NamedTuple):
+class _Workspace(NamedTuple):
     """Room to work in: sums and rows by bin, terms of divisions, their sums by group, sums of a part."""
 
     counted: Array
@@ -159,10 +159,10 @@ def new_sums(boxes: int, cells: Cells) -> SumTable:
     )
 
 
-def new_room(cells: Cells) -> _Room:
-    """Return room to work in."""
+def new_workspace(cells: Cells) -> _Workspace:
+    """Return a workspace."""
     size = int(cells.first[-1])
-    return _Room(
+    return _Workspace(
         np.zeros((size, cells.sums.shape[1])),
         np.zeros(size, dtype=np.int64),
         np.zeros(size),
@@ -172,23 +172,31 @@ def new_room(cells: Cells) -> _Room:
 
 
 @kernel(allocates=False)
-def list_cuts(cells: Cells, boxes: Boxes, rules: BoxRules, room: _Room, cuts: CutTable) -> None:
+def list_cuts(
+    cells: Cells, boxes: Boxes, rules: BoxRules, workspace: _Workspace, cuts: CutTable
+) -> None:
     """Find the divisions of all boxes."""
     for m in range(len(cuts.size)):
-        _list_cuts(cells, boxes, m, rules, room, cuts, m)
+        _list_cuts(cells, boxes, m, rules, workspace, cuts, m)
 
 
 @kernel(called="kernels")
 def _list_cuts(
-    cells: Cells, boxes: Boxes, m: int, rules: BoxRules, room: _Room, cuts: CutTable, to: int
+    cells: Cells,
+    boxes: Boxes,
+    m: int,
+    rules: BoxRules,
+    workspace: _Workspace,
+    cuts: CutTable,
+    to: int,
 ) -> None:
     """Write the divisions of box m to row ``to`` of the table."""
     low, high = boxes.low[m], boxes.high[m]
-    _count(cells, low, high, room, cuts.total[to])
+    _count(cells, low, high, workspace, cuts.total[to])
     size = n_open = 0
     for c in range(len(low)):
         before = size
-        size = _cut_column(cells.first[c], c, low[c], high[c], room, cuts, to, size)
+        size = _cut_column(cells.first[c], c, low[c], high[c], workspace, cuts, to, size)
         n_open += size > before
     cuts.size[to] = size
     i = 0
@@ -203,11 +211,11 @@ def _list_cuts(
 
 
 @kernel(called="kernels")
-def _count(cells: Cells, low: Any, high: Any, room: _Room, total: Any) -> None:
+def _count(cells: Cells, low: Any, high: Any, workspace: _Workspace, total: Any) -> None:
     """Add up the cells of a box by the bins of each column in which it is wider than one."""
     first, codes, sums = cells.first, cells.codes, cells.sums
-    room.counted[:] = 0.0
-    room.there[:] = 0
+    workspace.counted[:] = 0.0
+    workspace.there[:] = 0
     total[:] = 0.0
     for n in range(len(codes)):
         inside = True
@@ -222,37 +230,49 @@ def _count(cells: Cells, low: Any, high: Any, room: _Room, total: Any) -> None:
         for c in range(len(low)):
             if low[c] < high[c]:
                 b = first[c] + codes[n, c]
-                room.there[b] = 1
+                workspace.there[b] = 1
                 for s in range(len(total)):
-                    room.counted[b, s] += sums[n, s]
+                    workspace.counted[b, s] += sums[n, s]
 
 
 @kernel(called="kernels")
 def _cut_column(
-    first: int, c: int, low: int, high: int, room: _Room, cuts: CutTable, to: int, size: int
+    first: int,
+    c: int,
+    low: int,
+    high: int,
+    workspace: _Workspace,
+    cuts: CutTable,
+    to: int,
+    size: int,
 ) -> int:
     """Write the divisions of one column; return how many there are so far."""
     last = -1
     if low == high:
         return size
     for b in range(low, high + 1):
-        if not room.there[first + b]:
+        if not workspace.there[first + b]:
             continue
         if last >= 0:
             cuts.column[to, size] = c
             cuts.place[to, size] = (last + b - 1) // 2
             for s in range(cuts.left.shape[2]):
-                cuts.left[to, size, s] = room.counted[first + last, s]
+                cuts.left[to, size, s] = workspace.counted[first + last, s]
             size += 1
             for s in range(cuts.left.shape[2]):  # counted becomes the sum of all bins so far
-                room.counted[first + b, s] += room.counted[first + last, s]
+                workspace.counted[first + b, s] += workspace.counted[first + last, s]
         last = b
     return size
 
 
 @kernel(allocates=False)
 def sum_leaves(
-    cells: Cells, boxes: Boxes, rules: BoxRules, room: _Room, cuts: CutTable, sums: SumTable
+    cells: Cells,
+    boxes: Boxes,
+    rules: BoxRules,
+    workspace: _Workspace,
+    cuts: CutTable,
+    sums: SumTable,
 ) -> None:
     r"""Add up, for all boxes, the trees of one division at most.
 
@@ -261,22 +281,22 @@ def sum_leaves(
     ``cuts`` has room for one box.
     """
     for m in range(len(sums.log_leaf)):
-        _list_cuts(cells, boxes, m, rules, room, cuts, 0)
-        _weigh_leaves(rules, room, cuts, 0)
+        _list_cuts(cells, boxes, m, rules, workspace, cuts, 0)
+        _weigh_leaves(rules, workspace, cuts, 0)
         _start(rules, cuts, 0, sums, m)
-        _find_best(room, cuts, 0, sums, m)
-        _sum_groups(cells, room, cuts, sums, m)
+        _find_best(workspace, cuts, 0, sums, m)
+        _sum_groups(cells, workspace, cuts, sums, m)
 
 
 @kernel(called="kernels")
-def _weigh_leaves(rules: BoxRules, room: _Room, cuts: CutTable, row: int) -> None:
+def _weigh_leaves(rules: BoxRules, workspace: _Workspace, cuts: CutTable, row: int) -> None:
     """Set the terms: log prior times evidence of each division into two leaves."""
-    total, right = cuts.total[row], room.right
+    total, right = cuts.total[row], workspace.right
     for i in range(cuts.size[row]):
         left = cuts.left[row, i]
         for s in range(len(total)):
             right[s] = total[s] - left[s]
-        room.terms[i] = (
+        workspace.terms[i] = (
             cuts.log_share[row, i]
             + score_of(rules.criterion, rules.prior, left)
             + score_of(rules.criterion, rules.prior, right)
@@ -294,23 +314,25 @@ def _start(rules: BoxRules, cuts: CutTable, row: int, sums: SumTable, m: int) ->
 
 
 @kernel(called="kernels")
-def _find_best(room: _Room, cuts: CutTable, row: int, sums: SumTable, m: int) -> None:
+def _find_best(workspace: _Workspace, cuts: CutTable, row: int, sums: SumTable, m: int) -> None:
     best, place = sums.log_leaf[m], -1
     for i in range(cuts.size[row]):
-        if room.terms[i] > best + TIE * abs(best):
-            best, place = room.terms[i], i
+        if workspace.terms[i] > best + TIE * abs(best):
+            best, place = workspace.terms[i], i
     sums.log_best[m], sums.best[m] = best, place
 
 
 @kernel(called="kernels")
-def _sum_groups(cells: Cells, room: _Room, cuts: CutTable, sums: SumTable, m: int) -> None:
+def _sum_groups(
+    cells: Cells, workspace: _Workspace, cuts: CutTable, sums: SumTable, m: int
+) -> None:
     """Add up the terms, all of them and without each group of columns."""
-    by_group, top = room.by_group, sums.log_leaf[m]
+    by_group, top = workspace.by_group, sums.log_leaf[m]
     for i in range(cuts.size[0]):
-        top = max(top, room.terms[i])
+        top = max(top, workspace.terms[i])
     by_group[:] = 0.0
     for i in range(cuts.size[0]):
-        by_group[cells.group[cuts.column[0, i]]] += math.exp(room.terms[i] - top)
+        by_group[cells.group[cuts.column[0, i]]] += math.exp(workspace.terms[i] - top)
     leaf = math.exp(sums.log_leaf[m] - top)
     for g in range(len(by_group) + 1):
         total = 0.0
@@ -325,7 +347,7 @@ def _sum_groups(cells: Cells, room: _Room, cuts: CutTable, sums: SumTable, m: in
 def sum_children(
     cells: Cells,
     rules: BoxRules,
-    room: _Room,
+    workspace: _Workspace,
     cuts: CutTable,
     left: Any,
     right: Any,
@@ -338,7 +360,7 @@ def sum_children(
 
     Parameters
     ----------
-    cells, rules, room
+    cells, rules, workspace
     cuts : CutTable
     left, right : (M, E)
         The parts of each division, among the boxes below.
@@ -349,8 +371,8 @@ def sum_children(
         _start(rules, cuts, m, sums, m)
         for i in range(cuts.size[m]):
             pair = below.log_best[left[m, i]] + below.log_best[right[m, i]]
-            room.terms[i] = cuts.log_share[m, i] + pair
-        _find_best(room, cuts, m, sums, m)
+            workspace.terms[i] = cuts.log_share[m, i] + pair
+        _find_best(workspace, cuts, m, sums, m)
         for g in range(sums.log_sum.shape[1]):
             top = sums.log_leaf[m]
             for i in range(cuts.size[m]):
@@ -358,21 +380,26 @@ def sum_children(
                 if group[cuts.column[m, i]] != g - 1:
                     pair = below.log_sum[left[m, i], g] + below.log_sum[right[m, i], g]
                     term = cuts.log_share[m, i] + pair
-                room.terms[i] = term
+                workspace.terms[i] = term
                 top = max(top, term)
             total = math.exp(sums.log_leaf[m] - top)
             for i in range(cuts.size[m]):
-                total += math.exp(room.terms[i] - top)
+                total += math.exp(workspace.terms[i] - top)
             sums.log_sum[m, g] = top + math.log(total)
 
 
 @kernel(allocates=False)
 def weigh_cuts(
-    cells: Cells, boxes: Boxes, rules: BoxRules, room: _Room, cuts: CutTable, weights: Array
+    cells: Cells,
+    boxes: Boxes,
+    rules: BoxRules,
+    workspace: _Workspace,
+    cuts: CutTable,
+    weights: Array,
 ) -> None:
     """Set the log terms (M, E) of the divisions of boxes into two leaves."""
     for m in range(len(weights)):
-        _list_cuts(cells, boxes, m, rules, room, cuts, m)
-        _weigh_leaves(rules, room, cuts, m)
+        _list_cuts(cells, boxes, m, rules, workspace, cuts, m)
+        _weigh_leaves(rules, workspace, cuts, m)
         for i in range(cuts.size[m]):
-            weights[m, i] = room.terms[i]
+            weights[m, i] = workspace.terms[i]

@@ -92,27 +92,27 @@ def sum_levels(cells: Cells, rules: BoxRules, max_depth: int) -> tuple[Level, ..
     max_depth : int
         0 is a leaf and nothing else.
     """
-    room = kernels.new_room(cells)
+    workspace = kernels.new_workspace(cells)
     widest = (np.diff(cells.first) - 1).astype(np.uint16)[None]
     boxes, above = Boxes(np.zeros_like(widest), widest), []
     for _ in range(max(max_depth, 1) - (max_depth > 0)):
         cuts = kernels.new_cuts(len(boxes.low), cells)
-        kernels.list_cuts(cells, boxes, rules, room, cuts)
+        kernels.list_cuts(cells, boxes, rules, workspace, cuts)
         if max_depth == 0:
             cuts.size[:] = 0
         parts, left, right = _divide(boxes, cuts)
         above.append((boxes, cuts, left, right))
         boxes = parts
-    levels = [_sum_last(cells, rules, boxes, room)] if max_depth else []
+    levels = [_sum_last(cells, rules, boxes, workspace)] if max_depth else []
     for here, cuts, left, right in reversed(above):
         sums = kernels.new_sums(len(here.low), cells)
         below = levels[-1].sums if levels else sums
-        kernels.sum_children(cells, rules, room, cuts, left, right, below, sums)
+        kernels.sum_children(cells, rules, workspace, cuts, left, right, below, sums)
         levels.append(Level(here, cuts, left, right, sums))
     return tuple(reversed(levels))
 
 
-def _sum_last(cells: Cells, rules: BoxRules, boxes: Boxes, room: Any) -> Level:
+def _sum_last(cells: Cells, rules: BoxRules, boxes: Boxes, workspace: Any) -> Level:
     """Return the last level; Ctrl-C is heard between some boxes and the next."""
     count, cuts = len(boxes.low), kernels.new_cuts(1, cells)
     sums = kernels.new_sums(count, cells)
@@ -122,7 +122,7 @@ def _sum_last(cells: Cells, rules: BoxRules, boxes: Boxes, room: Any) -> Level:
         for first in range(0, count, step):
             some = slice(first, first + step)
             here, to = Boxes(*(x[some] for x in boxes)), SumTable(*(x[some] for x in sums))
-            kernels.sum_leaves(cells, here, rules, room, cuts, to)
+            kernels.sum_leaves(cells, here, rules, workspace, cuts, to)
             progress.say(f"all trees: {min(first + step, count):,} of {count:,} boxes")
     finally:
         progress.close()
@@ -133,7 +133,7 @@ def weigh_leaves(cells: Cells, rules: BoxRules, boxes: Boxes) -> tuple[CutTable,
     """Return the divisions of boxes into two leaves, and the log of prior times evidence of each."""
     cuts = kernels.new_cuts(len(boxes.low), cells)
     terms = np.full(cuts.column.shape, -np.inf)
-    kernels.weigh_cuts(cells, boxes, rules, kernels.new_room(cells), cuts, terms)
+    kernels.weigh_cuts(cells, boxes, rules, kernels.new_workspace(cells), cuts, terms)
     return cuts, terms
 
 

@@ -32,7 +32,7 @@ def potential_scale_reduction(draws: Array) -> float:
     """
     if draws.shape[1] < 4:
         return float("nan")
-    halves = _halves(draws)
+    halves = _split_chains(draws)
     if (halves == halves[0, 0]).all():
         return 1.0
     n = halves.shape[1]
@@ -47,7 +47,7 @@ def effective_sample_size(draws: Array) -> float:
     """Return how many independent draws chains (C, T) are worth for their mean."""
     if draws.shape[1] < 4 or (draws == draws[0, 0]).all():
         return float(draws.size)
-    halves = _halves(draws)
+    halves = _split_chains(draws)
     m, n = halves.shape
     covariance = _autocovariances(halves).mean(axis=0)
     within = covariance[0] * n / (n - 1)
@@ -61,7 +61,7 @@ def effective_sample_size(draws: Array) -> float:
     return float(m * n / time)
 
 
-def _halves(draws: Array) -> Array:
+def _split_chains(draws: Array) -> Array:
     n = draws.shape[1] // 2
     return np.concatenate([draws[:, :n], draws[:, -n:]]).astype(np.float64)
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.base import Distribution
 from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.contract.conditioning import ExactParts
 from posteriori.modeling.contract.engine import Block, Result
-from posteriori.modeling.contract.inside import Inside
 from posteriori.modeling.contract.options import Options
 from posteriori.modeling.forms.simulation import simulate_leaves
 from posteriori.numerics.evidence import LogEvidence
@@ -43,7 +44,7 @@ class Solved:
         Whether other data were looked at before, and whether it was put together from others.
     evidence : LogEvidence or None
         Where it is more than the sum over blocks and known factors.
-    inside : callable or None
+    exact_parts : callable or None
         Exact blocks of what is left of a group when some of its unknowns have values.
     """
 
@@ -59,7 +60,7 @@ class Solved:
     has_earlier: bool = False
     is_merged: bool = False
     evidence: LogEvidence | None = None
-    inside: Inside | None = None
+    exact_parts: ExactParts | None = None
 
     @cached_property
     def by_name(self) -> dict[str, Result]:
@@ -71,11 +72,11 @@ class Solved:
         """What one question found out that later ones ask for again."""
         return {}
 
-    def marginal(self, name: str) -> Any:
+    def marginal(self, name: str) -> Distribution:
         """Return the marginal of a solved variable."""
         return self.by_name[name].marginal(name)
 
-    def believed(self, name: str) -> Any:
+    def believed(self, name: str) -> Distribution:
         """Return the belief about a solved variable, as an ascent found it."""
         return self.by_name[name].believed(name)
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.modeling.binding.bound import GAUSSIAN
+from posteriori.modeling.contract.conditioning import ExactParts, condition_group
 from posteriori.modeling.contract.engine import Fit, Group
-from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.forms.state_tables import DISCRETE
 from posteriori.modeling.nested.exchangeable import could_change_places
 from posteriori.modeling.nested.orders import are_told_apart, in_order
@@ -67,12 +67,12 @@ class Outside(NamedTuple):
         return self.points * (start + _SECONDS_PER_OPERATION * self.operations)
 
 
-def fits_nested(group: Group, inside: Inside) -> Fit:
+def fits_nested(group: Group, exact_parts: ExactParts) -> Fit:
     """Tell whether few unknowns make the others exact, at a cost that is not out of proportion."""
     options = group.options
     if options is not None and options.asks_for_ascent:
         return Fit(False)
-    outside = choose_outside(group, inside)
+    outside = choose_outside(group, exact_parts)
     if isinstance(outside, str):
         if options is not None and options.method == "quadrature":
             raise TypeError(f'method="quadrature" does not fit {", ".join(group.names)}: {outside}')
@@ -96,22 +96,22 @@ def in_words(seconds: float) -> str:
     return f"{seconds / 60.0:.0f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.0f} h"
 
 
-def choose_outside(group: Group, inside: Inside) -> Outside | str:
+def choose_outside(group: Group, exact_parts: ExactParts) -> Outside | str:
     """Return the fewest unknowns given which all others are exact, or why there are none."""
     candidates = _candidates(group)
     reason = "no few unknowns make the others exact"
     # normal unknowns are what exact blocks are best at: they are fixed last
     for fixed in (_without_normals(candidates, group), candidates):
-        if not fixed or _needs_an_order(fixed, group) or not _is_exact(fixed, group, inside):
+        if not fixed or _needs_an_order(fixed, group) or not _is_exact(fixed, group, exact_parts):
             continue
-        told_apart = _told_apart(fixed, group, inside)
+        told_apart = _told_apart(fixed, group, exact_parts)
         if told_apart is None:
             reason = "parts that could change places have many equal posteriors"
         else:
-            found = _fewest(told_apart, group, inside)
+            found = _fewest(told_apart, group, exact_parts)
             numbers = sum(i.size for i in found.values() if isinstance(i, Free))
             if numbers <= (most := _most_numbers(group)):
-                return _with_cost(found, group, inside)
+                return _with_cost(found, group, exact_parts)
             return f"{numbers} numbers would have to be integrated over, more than {most}"
     return reason
 
@@ -122,7 +122,7 @@ def _needs_an_order(items: Mapping[str, Free | States], group: Group) -> bool:
 
 
 def _told_apart(
-    items: dict[str, Free | States], group: Group, inside: Inside
+    items: dict[str, Free | States], group: Group, exact_parts: ExactParts
 ) -> dict[str, Free | States] | None:
     """Return unknowns none of which could change places, of classes alike in order.
 
@@ -130,8 +130,8 @@ def _told_apart(
     """
     if not _is_asked_for(group) or not could_change_places(items, group):
         return items
-    found = in_order(items, group, inside)
-    return items if found is None and are_told_apart(items, group, inside) else found
+    found = in_order(items, group, exact_parts)
+    return items if found is None and are_told_apart(items, group, exact_parts) else found
 
 
 def _most_numbers(group: Group) -> int:
@@ -182,22 +182,22 @@ def _without_normals(items: Mapping[str, Free | States], group: Group) -> dict[s
 
 
 def _fewest(
-    items: Mapping[str, Free | States], group: Group, inside: Inside
+    items: Mapping[str, Free | States], group: Group, exact_parts: ExactParts
 ) -> dict[str, Free | States]:
     """Leave out, one by one, what need not be known."""
     kept = dict(items)
     for name in items:
         fewer = {n: item for n, item in kept.items() if n != name}
         # classes that are not summed over must not change places
-        if fewer and not could_change_places(fewer, group) and _is_exact(fewer, group, inside):
+        if fewer and not could_change_places(fewer, group) and _is_exact(fewer, group, exact_parts):
             kept = fewer
     return kept
 
 
-def _is_exact(items: Mapping[str, Free | States], group: Group, inside: Inside) -> bool:
+def _is_exact(items: Mapping[str, Free | States], group: Group, exact_parts: ExactParts) -> bool:
     """Tell whether the others are exact, in the first and in the last states."""
     return all(
-        inside(leave(group, _typical(items, state)).group) is not None
+        exact_parts(condition_group(group, _typical(items, state)).group) is not None
         for state in ((0, -1) if any(isinstance(i, States) for i in items.values()) else (0,))
     )
 
@@ -212,8 +212,10 @@ def _typical(items: Mapping[str, Free | States], state: int) -> dict[str, Array]
     return found
 
 
-def _with_cost(items: Mapping[str, Free | States], group: Group, inside: Inside) -> Outside:
-    found = inside(leave(group, _typical(items, 0)).group)
+def _with_cost(
+    items: Mapping[str, Free | States], group: Group, exact_parts: ExactParts
+) -> Outside:
+    found = exact_parts(condition_group(group, _typical(items, 0)).group)
     assert found is not None
     parts, _ = found
     costs = [part.block().cost for part in parts]

@@ -17,13 +17,13 @@ import numpy as np
 
 from posteriori.inference.quadrature.lattices import Lattice, NoFallError, TooWideError, integrate
 from posteriori.inference.quadrature.modes import climb
+from posteriori.modeling.contract.conditioning import ExactParts, condition_group
 from posteriori.modeling.contract.costs import Cost, counted
 from posteriori.modeling.contract.engine import Block, GivesUpError, Group
-from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.nested.choice import PATIENCE, Outside, in_words
+from posteriori.modeling.nested.conditional_model import ConditionalModel
 from posteriori.modeling.nested.nested_result import Branch, NestedResult
 from posteriori.modeling.nested.orders import check_apart, other_names
-from posteriori.modeling.nested.rest import Rest
 from posteriori.modeling.nested.states import joint_states
 from posteriori.modeling.nested.unbounded import Coordinates
 from posteriori.numerics.telling.progress import Progress
@@ -42,16 +42,16 @@ class NestedBlock(Block):
     ----------
     group : Group
     outside : Outside
-    inside : callable
+    exact_parts : callable
         Makes the exact blocks of what is left.
     """
 
     tells_progress = True
 
-    def __init__(self, group: Group, outside: Outside, inside: Inside) -> None:
+    def __init__(self, group: Group, outside: Outside, exact_parts: ExactParts) -> None:
         self.group = group
         self.outside = outside
-        self.inside = inside
+        self.exact_parts = exact_parts
         self.names = group.names
         self.factors = group.factors
         self.coordinates = Coordinates(outside.free)
@@ -135,7 +135,7 @@ class _Search:
         """Read all joint states at once, if one plan holds for all of them."""
         block = self.block
         values = {name: np.array([one[name] for one in states]) for name in states[0]}
-        rest = Rest(block.group, states[0], block.inside, block.keeps)
+        rest = ConditionalModel(block.group, states[0], block.exact_parts, block.keeps)
         if not rest.holds_at(values):
             return None
         self._say(len(states))
@@ -151,21 +151,23 @@ class _Search:
         """Return one joint state with its lattice; None where the data are impossible."""
         block = self.block
         if not block.coordinates.size:
-            rest = Rest(block.group, states, block.inside, block.keeps)
+            rest = ConditionalModel(block.group, states, block.exact_parts, block.keeps)
             self._say(1)
             log_joint = float(rest.log_joints({n: v[None] for n, v in states.items()})[0])
             self.failure = self.failure or rest.failure
             return Branch(states, None, rest, log_joint) if np.isfinite(log_joint) else None
         starts, scales = block.coordinates.starts()
-        group = leave(block.group, states).group if states else block.group
-        rest = Rest(group, block.coordinates.read(starts[0])[0], block.inside, block.keeps)
+        group = condition_group(block.group, states).group if states else block.group
+        rest = ConditionalModel(
+            group, block.coordinates.read(starts[0])[0], block.exact_parts, block.keeps
+        )
         lattice = self._lattice(rest, starts, scales)
         self.failure = self.failure or rest.failure
         if lattice is not None:
             check_apart(lattice, block.coordinates)
         return None if lattice is None else Branch(states, lattice, rest)
 
-    def _lattice(self, rest: Rest, starts: Array, scales: Array) -> Lattice | None:
+    def _lattice(self, rest: ConditionalModel, starts: Array, scales: Array) -> Lattice | None:
         def log_density(points: Array) -> Array:
             self._say(len(points))
             values, log_jacobian = self.block.coordinates.read(points)

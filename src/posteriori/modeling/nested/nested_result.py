@@ -26,8 +26,8 @@ from posteriori.modeling.contract.weighable import Apart, Weighable
 from posteriori.modeling.forms.fixing import fix
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import DISCRETE
+from posteriori.modeling.nested.conditional_model import ConditionalModel, Point, WholePoint
 from posteriori.modeling.nested.lattice_draws import kernels
-from posteriori.modeling.nested.rest import Point, Rest, WholePoint
 from posteriori.modeling.nested.unbounded import Free
 from posteriori.modeling.posterior.prediction import predict_request
 from posteriori.numerics.logspace import log_sum_exp
@@ -54,7 +54,7 @@ class Branch:
 
     states: Mapping[str, Array]
     lattice: Lattice | None
-    rest: Rest
+    rest: ConditionalModel
     log_joint: float = 0.0
 
     @property
@@ -147,7 +147,7 @@ class NestedResult(Result):
 
     # -- answers ---------------------------------------------------------------------------
 
-    def marginal(self, name: str) -> Any:
+    def marginal(self, name: str) -> Distribution:
         """Return a density on a grid, probabilities of states, or a mixture over the points."""
         for item in self.block.outside.free:
             if item.name == name:
@@ -270,14 +270,14 @@ class NestedResult(Result):
             best |= result.most_likely()
         return {name: best[name] for name in self.names}
 
-    def joint(self, solved: Solved, names: Sequence[str]) -> Any:
+    def joint(self, solved: Solved, names: Sequence[str]) -> Distribution:
         """Return the mixture of the joint distributions at the points."""
         if set(names) & set(self.block.outside.names):
             raise TypeError(
                 f"the joint distribution of {' and '.join(names)} has no closed form; sample() "
                 "draws from it"
             )
-        found = []
+        found = list[Any]()
         for point in self._whole_points():
             results = {
                 result for result in _by_name(point).values() if set(names) & set(result.names)
@@ -287,7 +287,7 @@ class NestedResult(Result):
             found.append(results.pop().joint(solved, names))
         return average(self.weights, found)
 
-    def predict(self, solved: Solved, request: Request) -> Any:
+    def predict(self, solved: Solved, request: Request) -> Distribution | None:
         """Return the mixture of what is predicted at the points."""
         plate = self._continued(request)
         if plate is not None:

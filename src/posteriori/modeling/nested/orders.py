@@ -14,14 +14,14 @@ import numpy as np
 
 from posteriori.inference.quadrature.lattices import Lattice
 from posteriori.modeling.binding.bound import GAUSSIAN
+from posteriori.modeling.contract.conditioning import ExactParts
 from posteriori.modeling.contract.engine import GivesUpError, Group
-from posteriori.modeling.contract.inside import Inside
+from posteriori.modeling.nested.conditional_model import ConditionalModel
 from posteriori.modeling.nested.exchangeable import (
     chosen_from,
     classes_alike,
     could_change_places,
 )
-from posteriori.modeling.nested.rest import Rest
 from posteriori.modeling.nested.states import States
 from posteriori.modeling.nested.unbounded import Coordinates, Free
 from posteriori.numerics.types import Array
@@ -38,7 +38,9 @@ _MOST_ORDERS = 24
 Items = Mapping[str, Free | States]
 
 
-def in_order(items: Items, group: Group, inside: Inside) -> dict[str, Free | States] | None:
+def in_order(
+    items: Items, group: Group, exact_parts: ExactParts
+) -> dict[str, Free | States] | None:
     """Return unknowns of which those of one parameter are in order; None if no order tells.
 
     Parameters
@@ -47,21 +49,21 @@ def in_order(items: Items, group: Group, inside: Inside) -> dict[str, Free | Sta
         Unknowns given which all others are exact.
     group : Group
         The classes of one of its discrete variables are all alike.
-    inside : callable
+    exact_parts : callable
         Finds the exact parts of what is left.
     """
     classes = _one_variable(items, group)
     name = None if classes is None else classes.to_order()
-    if classes is None or name is None or not classes.are_equal(group, inside):
+    if classes is None or name is None or not classes.are_equal(group, exact_parts):
         return None
     found = {**items, name: classes.free[name]._replace(is_ordered=True)}
     return None if could_change_places(found, group) else found
 
 
-def are_told_apart(items: Items, group: Group, inside: Inside) -> bool:
+def are_told_apart(items: Items, group: Group, exact_parts: ExactParts) -> bool:
     """Tell whether priors tell classes apart that overlap: then each naming has its own mass."""
     classes = _one_variable(items, group)
-    return classes is not None and not classes.are_equal(group, inside)
+    return classes is not None and not classes.are_equal(group, exact_parts)
 
 
 def other_names(items: Items, group: Group, at: Array) -> Array:
@@ -153,7 +155,7 @@ class _Classes:
         ]
         return min(found, key=lambda name: not self.is_gaussian[name], default=None)
 
-    def are_equal(self, group: Group, inside: Inside) -> bool:
+    def are_equal(self, group: Group, exact_parts: ExactParts) -> bool:
         """Tell whether other orders of the classes have the same density, at a point by chance.
 
         An exchange of two classes and a shift of all make up all orders.
@@ -165,7 +167,7 @@ class _Classes:
         first, *others = range(self.size)
         orders = [[first, *others], [others[0], first, *others[1:]], [*others, first]]
         moved = [self.moved(values, order) for order in orders]
-        rest = Rest(group, values, inside, keeps=False)
+        rest = ConditionalModel(group, values, exact_parts, keeps=False)
         logs = rest.log_joints({name: np.array([m[name] for m in moved]) for name in values})
         return bool(np.ptp(logs) <= _ROUNDING * (1.0 + np.abs(logs[0])))
 

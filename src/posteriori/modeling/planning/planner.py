@@ -111,7 +111,7 @@ class Plan:
                 make_plan,
                 Posterior,
                 self.options,
-                inside=exact_parts,
+                exact_parts=exact_parts,
                 **facts,
             )
         )

@@ -46,10 +46,10 @@ def _check_block(
     result: Result, solved: Solved, size: int, rng: np.random.Generator
 ) -> Reliability | None:
     weighable = result.weighable()
-    if weighable is None or not weighable.apart or solved.inside is None:
+    if weighable is None or not weighable.apart or solved.exact_parts is None:
         return None
     progress = Progress(None, kept="the draws so far")
-    weighed = weigh(weighable, solved.inside, size, rng, progress)
+    weighed = weigh(weighable, solved.exact_parts, size, rng, progress)
     log_weights, shapes = smooth_weights(weighed.log_ratios[:, None])
     weights = np.exp(log_weights[:, 0])
     deviations = _deviations(weighed, weights)

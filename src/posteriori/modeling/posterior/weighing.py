@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.modeling.contract.conditioning import ExactParts, condition_group
 from posteriori.modeling.contract.engine import Result
-from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.contract.weighable import Apart, Weighable
 from posteriori.modeling.forms.simulation import log_prob_of_known
 from posteriori.modeling.forms.state_tables import DISCRETE, state_probabilities
@@ -70,10 +70,14 @@ class Weighed(NamedTuple):
 
 
 def weigh(
-    weighable: Weighable, inside: Inside, size: int, rng: np.random.Generator, progress: Progress
+    weighable: Weighable,
+    exact_parts: ExactParts,
+    size: int,
+    rng: np.random.Generator,
+    progress: Progress,
 ) -> Weighed:
     """Draw from a belief and weigh each draw; Ctrl-C keeps those that were weighed already."""
-    chosen = _fewest(weighable, inside, rng)
+    chosen = _fewest(weighable, exact_parts, rng)
     _require_memory(chosen, size)
     draws: dict[str, Array] = {}
     log_q = np.zeros(size)
@@ -85,7 +89,7 @@ def weigh(
     try:
         for s in range(size):
             values = {**weighable.points, **{name: array[s] for name, array in draws.items()}}
-            density, moments = _solve(weighable, values, inside)
+            density, moments = _solve(weighable, values, exact_parts)
             log_p.append(density)
             given.append(moments)
             progress.say(f"{s + 1} of {size} draws weighed")
@@ -108,7 +112,7 @@ def weigh(
     )
 
 
-def _fewest(weighable: Weighable, inside: Inside, rng: np.random.Generator) -> list[Apart]:
+def _fewest(weighable: Weighable, exact_parts: ExactParts, rng: np.random.Generator) -> list[Apart]:
     """Return the beliefs that must be drawn: what is exact given the others is left out, if large."""
     one: dict[tuple[str, ...], dict[str, Array]] = {}  # rows in parts are not drawn without need
     kept = list(weighable.apart)
@@ -119,7 +123,7 @@ def _fewest(weighable: Weighable, inside: Inside, rng: np.random.Generator) -> l
             if other.names not in one:
                 one[other.names] = other.draw(1, rng)[0]
             values |= {name: drawn[0] for name, drawn in one[other.names].items()}
-        if fewer and inside(leave(weighable.group, values).group) is not None:
+        if fewer and exact_parts(condition_group(weighable.group, values).group) is not None:
             kept = fewer
     for belief in kept:
         if not belief.has_density:
@@ -131,13 +135,13 @@ def _fewest(weighable: Weighable, inside: Inside, rng: np.random.Generator) -> l
 
 
 def _solve(
-    weighable: Weighable, values: Mapping[str, Array], inside: Inside
+    weighable: Weighable, values: Mapping[str, Array], exact_parts: ExactParts
 ) -> tuple[float, dict[str, Moments]]:
     """Return ln p(data, values), and the moments of all others given them."""
     try:
         with np.errstate(all="ignore"):
-            left = leave(weighable.group, values).group
-            found = inside(left)
+            left = condition_group(weighable.group, values).group
+            found = exact_parts(left)
             if found is None:
                 raise TypeError(f"not exact given {', '.join(values)}")
             parts, known = found

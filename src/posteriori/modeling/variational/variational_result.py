@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.distributions.base import Distribution
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.modeling.beliefs.group_beliefs import Belief
 from posteriori.modeling.binding.bound import Layout
@@ -36,13 +37,13 @@ from posteriori.modeling.variational.densities.heavy_tails import is_weight, wit
 from posteriori.modeling.variational.messages.expected_factors import node_graphs
 from posteriori.modeling.variational.nodes.grid_node import GridNode
 from posteriori.modeling.variational.nodes.node import Node
+from posteriori.modeling.variational.overconfidence import find_too_narrow, is_cut_from_states
 from posteriori.modeling.variational.prediction.drawn_prediction import predict_by_draws
 from posteriori.modeling.variational.prediction.variational_prediction import (
     predict_from_posterior,
     predict_under_beliefs,
 )
 from posteriori.modeling.variational.responses import find_responding
-from posteriori.modeling.variational.too_sure import find_too_narrow, is_cut_from_states
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
@@ -83,7 +84,7 @@ class VariationalResult(Result):
         #: Densities on grids have no prior that they could be: all data are looked at again.
         self.looks_again = any(node.kind == GridNode.kind for node in problem.nodes)
 
-    def marginal(self, name: str) -> Any:
+    def marginal(self, name: str) -> Distribution:
         """Return the posterior of a variable, a batch over its plates and integer axes.
 
         It is what draws tell, or the belief.
@@ -93,7 +94,7 @@ class VariationalResult(Result):
             return self.correction.marginal(name)
         return self.believed(name)
 
-    def believed(self, name: str) -> Any:
+    def believed(self, name: str) -> Distribution:
         """Return the belief about a variable, as the ascent found it."""
         return self.approximation.restored(name, self.problem.owner[name].marginal(name))
 
@@ -142,7 +143,7 @@ class VariationalResult(Result):
         new = dict(zip(old, layouts[name].axes, strict=True))
         return {name: Table(values, tuple(new[a] for a in labels))}
 
-    def predict(self, solved: Solved, request: Request) -> Any:
+    def predict(self, solved: Solved, request: Request) -> Distribution | None:
         """Predict by draws of the exact posterior where these correct beliefs, or under the beliefs."""
         found = predict_from_posterior(solved, request)
         if found is None and self.correction is not None:

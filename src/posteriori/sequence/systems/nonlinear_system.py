@@ -17,7 +17,7 @@ from posteriori.inference.chains.chain_arguments import check_series
 from posteriori.inference.chains.chain_forecast import ChainSample
 from posteriori.inference.chains.linear_gaussian_chain import ChainPosterior, FilteredChain
 from posteriori.inference.chains.semidefinite import factor_semidefinite
-from posteriori.inference.systems.assumed_normal import (
+from posteriori.inference.systems.assumed_density import (
     NonlinearChain,
     StateBelief,
     filter_nonlinear,

@@ -22,7 +22,7 @@ from posteriori import (
 )
 from posteriori.distributions import Multinomial
 from posteriori.modeling import Chain, Input, Model, dot, take
-from posteriori.modeling.variational.ascent.coordinate_ascent import Jump
+from posteriori.modeling.variational.ascent.coordinate_ascent import Acceleration
 from tests.modeling.posterior.calibrated_models import walk
 from tests.modeling.variational.cases import noise
 from tests.modeling.variational.models import variational
@@ -217,6 +217,6 @@ def test_a_jump_into_nonsense_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> 
     )
     y = np.array(text.split(), dtype=float)
     found = walk().infer(y=y)
-    monkeypatch.setattr(Jump, "consider", lambda self, bound: None)
+    monkeypatch.setattr(Acceleration, "consider", lambda self, bound: None)
     plain = walk().infer(y=y, tol=1e-9)
     assert float(found.log_evidence) == pytest.approx(float(plain.log_evidence), abs=1e-4)

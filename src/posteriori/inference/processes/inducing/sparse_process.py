@@ -245,12 +245,12 @@ def move_points(kernel: Kernel, points: Array, evidence: Callable[..., Any]) -> 
     scale = np.ptp(points, axis=0)
     unit = np.where(scale > 0, scale, 1.0)
 
-    def look(flat: Array) -> tuple[float, Array]:
+    def evaluate(flat: Array) -> tuple[float, Array]:
         found = evidence(kernel, flat.reshape(points.shape) * unit, True)
         return -found.value, -(found.points * unit).ravel()
 
     found = optimize.minimize(
-        look, (points / unit).ravel(), jac=True, method="L-BFGS-B", options={"maxfun": _MOST}
+        evaluate, (points / unit).ravel(), jac=True, method="L-BFGS-B", options={"maxfun": _MOST}
     )
     return np.asarray(found.x).reshape(points.shape) * unit
 

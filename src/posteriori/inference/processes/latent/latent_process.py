@@ -141,7 +141,7 @@ class LatentFit(NamedTuple):
         alone = shift.shape[1] == 1
         return Sites(precision.reshape(n), shift.reshape(n)) if alone else Sites(precision, shift)
 
-    def standing_evidence(self, likelihood: SingleLatent, approximation: str) -> float:
+    def stationary_evidence(self, likelihood: SingleLatent, approximation: str) -> float:
         r"""Return what, with this belief, has the slope of the evidence in the shape of a likelihood.
 
         Expectation propagation and the bound are stationary in their beliefs: :math:`\sum\ln Z` of given

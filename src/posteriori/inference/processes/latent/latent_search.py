@@ -276,12 +276,12 @@ class ShapedObjective:
     def _slopes(self, fit: LatentFit, phi: Array) -> Array:
         """Return the slopes in φ: the belief stands, the likelihood moves."""
 
-        def standing(at: Array) -> float:
+        def stationary(at: Array) -> float:
             likelihood = self.family.likelihood(at, self.level)
-            return fit.standing_evidence(likelihood, self.engine.approximation)
+            return fit.stationary_evidence(likelihood, self.engine.approximation)
 
         ups, downs = (
-            np.array([standing(phi + s * step) for step in _STEP * np.eye(len(phi))])
+            np.array([stationary(phi + s * step) for step in _STEP * np.eye(len(phi))])
             for s in (1.0, -1.0)
         )
         return (ups - downs) / (2.0 * _STEP)

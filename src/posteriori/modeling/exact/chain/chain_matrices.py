@@ -118,7 +118,7 @@ def read_part(
     states = dict.fromkeys((True, False), np.zeros((*ones, width, columns.n_states)))
     constants: Any = np.zeros((*ones, width, columns.n_constants))
     for term in factor.parameters["mean"].terms:
-        inner = [_within(access, columns) for access in term.accesses]
+        inner = [_without_time(access, columns) for access in term.accesses]
         moving = set(term.table.axes).union(labels_of(*inner))
         lead = tuple(a for a in outer if a is not None and a in moving)
         lengths = tuple(a.size if a is not None and a in moving else 1 for a in outer)
@@ -217,7 +217,7 @@ def solve_for_now(step: StepMatrices) -> StepMatrices:
     )
 
 
-def _within(access: Access, columns: Columns) -> Access:
+def _without_time(access: Access, columns: Columns) -> Access:
     """Leave the time of a chain aside."""
     return access._replace(places=access.places[1 if access.name in columns.states else 0 :])
 

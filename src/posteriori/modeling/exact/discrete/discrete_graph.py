@@ -124,20 +124,20 @@ def lifted_graph(
     """
     factors = [_on_own_axes(factor, layouts) for factor in factors]
     steps = {i: _shifts(factor, layouts) for i, factor in enumerate(factors)}
-    classes = _Classes()
+    classes = _DisjointSets()
     for i, factor in enumerate(factors):
         for j, view in enumerate(factor.views):
             for k, (axis, place) in enumerate(
                 zip(layouts[view.name].axes, view.places, strict=True)
             ):
                 if isinstance(place, Axis):
-                    classes.join(axis, place)
+                    classes.union(axis, place)
                 elif (j, k) not in steps[i]:
                     raise Entangled(factor.name)
     nodes = {name: Axis(name, size) for name, size in sizes.items()}
     plates: dict[Axis, tuple[Axis, ...]] = {}
     for name, node in nodes.items():
-        own = [classes.of(axis) for axis in layouts[name].axes]
+        own = [classes.find(axis) for axis in layouts[name].axes]
         if len(set(own)) != len(own):
             raise Entangled(name)
         plates[node] = tuple(own)
@@ -171,7 +171,7 @@ def _filled(graph: Graph, factors: Sequence[StateTable]) -> Graph:
     return graph._replace(tables=tuple(local), chain=chain)
 
 
-class _Classes:
+class _DisjointSets:
     """Labels that stand for the same axis.
 
     SciPy's ``DisjointSet`` comes with a hundred modules, which take longer to load than an inference.
@@ -180,13 +180,13 @@ class _Classes:
     def __init__(self) -> None:
         self.parent: dict[Axis, Axis] = {}
 
-    def of(self, axis: Axis) -> Axis:
+    def find(self, axis: Axis) -> Axis:
         while axis in self.parent:
             axis = self.parent[axis]
         return axis
 
-    def join(self, a: Axis, b: Axis) -> None:
-        a, b = self.of(a), self.of(b)
+    def union(self, a: Axis, b: Axis) -> None:
+        a, b = self.find(a), self.find(b)
         if a is not b:
             self.parent[b] = a
 
@@ -218,11 +218,11 @@ def _shifts(factor: StateTable, layouts: Mapping[str, Layout]) -> dict[tuple[int
 
 
 def _place(
-    factor: StateTable, nodes: Mapping[str, Axis], plates: Plates, classes: _Classes
+    factor: StateTable, nodes: Mapping[str, Axis], plates: Plates, classes: _DisjointSets
 ) -> Placement:
     """Relabel a table by nodes and plates; multiply the copies that no node of it has."""
     states = {view.state: nodes[view.name] for view in factor.views}
-    rows = {axis: classes.of(axis) for axis in factor.rows}
+    rows = {axis: classes.find(axis) for axis in factor.rows}
     if len(set(states.values())) != len(states) or len(set(rows.values())) != len(rows):
         raise Entangled(factor.name)
     shared = frozenset(plate for node in states.values() for plate in plates[node])
@@ -233,7 +233,7 @@ def _chained(
     joined: Collection[tuple[StateTable, Mapping[tuple[int, int], int]]],
     nodes: Mapping[str, Axis],
     plates: Plates,
-    classes: _Classes,
+    classes: _DisjointSets,
     layouts: Mapping[str, Layout],
 ) -> Chained:
     """Join all variables that meet in a step into one chain, its tables to be filled in."""
@@ -242,7 +242,7 @@ def _chained(
     members = tuple(nodes[name] for name in names)
     before = tuple(Axis(name, nodes[name].size) for name in names)
     times = {
-        classes.of(layouts[factor.views[j].name].axes[k])
+        classes.find(layouts[factor.views[j].name].axes[k])
         for factor, shifts in joined
         for j, k in shifts
     }
@@ -260,7 +260,7 @@ def _place_step(
     shifts: Mapping[tuple[int, int], int],
     nodes: Mapping[str, Axis],
     plates: Plates,
-    classes: _Classes,
+    classes: _DisjointSets,
     chain: Chained,
 ) -> Placement:
     """Relabel a table by the steps of the chain and the states at their two ends."""
@@ -270,7 +270,7 @@ def _place_step(
         range(len(factor.views))
     ) or any(chain.time in plates[nodes[view.name]] for view in still):
         raise Entangled(factor.name)
-    new: dict[Axis, Axis] = {axis: classes.of(axis) for axis in factor.rows}
+    new: dict[Axis, Axis] = {axis: classes.find(axis) for axis in factor.rows}
     new |= {view.state: nodes[view.name] for view in still}
     for (j, k), shift in shifts.items():
         view = factor.views[j]

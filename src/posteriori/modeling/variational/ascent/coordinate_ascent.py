@@ -1,9 +1,9 @@
 """Coordinate ascent: update one node after another until the bound stands still.
 
-At its slow end an ascent is helped three times: it jumps where its last sweeps lead to
-(:class:`Jump`), it merges classes that describe one cluster (:class:`Merger`), and it gives classes
-that priors tell apart the names that fit them best (:class:`Renamer`). What ends lower is taken back,
-so the bound never falls.
+At its slow end an ascent is helped three times: it jumps where its last sweeps lead to (Anderson
+acceleration, :class:`Acceleration`), it merges classes that describe one cluster (:class:`Merger`), and it
+gives classes that priors tell apart the names that fit them best (:class:`Renamer`). What ends lower is
+taken back, so the bound never falls.
 """
 
 from __future__ import annotations
@@ -28,7 +28,16 @@ from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["Ascent", "Jump", "Merger", "Renamer", "ascend", "best_start", "rises_above", "sweep"]
+__all__ = [
+    "Acceleration",
+    "Ascent",
+    "Merger",
+    "Renamer",
+    "ascend",
+    "best_start",
+    "rises_above",
+    "sweep",
+]
 
 #: Passes over the shared nodes in a slow sweep of a model with products of unknowns.
 _PASSES = 4
@@ -98,7 +107,7 @@ def ascend(
     reporter = progress or Progress(False)
     kept = problem.snapshot()
     try:
-        jump, merger, passes = Jump(problem), Merger(problem, classes), 1
+        jump, merger, passes = Acceleration(problem), Merger(problem, classes), 1
         renamer = Renamer(problem, named)
         for i in range(1, max_iter + 1):
             bounds = sweep(problem, passes)
@@ -122,10 +131,10 @@ def ascend(
                 message = "stopped by the callback"
                 break
             if i < max_iter and (merger.is_due(rise) or rise < tol) and merger.raised(bound):
-                jump = Jump(problem)
+                jump = Acceleration(problem)
                 continue
             if i < max_iter and rise < tol and renamer.raised(bound):
-                jump = Jump(problem)
+                jump = Acceleration(problem)
                 continue
             if rise < tol and jumped:  # perhaps a poor jump: a plain sweep decides
                 jump.forget()
@@ -160,7 +169,7 @@ def best_start(bounds: Array) -> int:
 # -- jumps -----------------------------------------------------------------------------------
 
 
-class Jump:
+class Acceleration:
     """Watches an ascent, jumps after a sweep to where the last ones lead, and takes back what was no gain.
 
     Sweeps map the parameters of the shared nodes. A jump is kept only if the next sweep ends above

@@ -97,7 +97,7 @@ class _Search:
             axis = self.root[axis]
         return axis
 
-    def _join(self, a: Axis | None, b: Axis | None) -> None:
+    def _union(self, a: Axis | None, b: Axis | None) -> None:
         """Cut two labels together; None stands for what is never cut."""
         first, second = self._find(a), self._find(b)
         if first is None:
@@ -110,11 +110,11 @@ class _Search:
         for access in factor.accesses:
             self._tie_places(access.name, access.places)
             if isinstance(access, Switch):
-                self._join(access.state, None)
+                self._union(access.state, None)
         for poly in factor.parameters.values():
             for axis in poly.axes:
                 if axis not in factor.rows:
-                    self._join(axis, None)
+                    self._union(axis, None)
         if self._has_unknown_child(factor):
             self.of_unknowns |= set(factor.rows)
 
@@ -126,7 +126,7 @@ class _Search:
         lead = self._lead(name)
         for axis, place in zip(layout.axes, places, strict=True):
             if not isinstance(place, Lookup):
-                self._join(place, axis if axis in lead else None)
+                self._union(place, axis if axis in lead else None)
         if name in self.unknown:
             self.of_unknowns |= set(lead)
 

@@ -93,9 +93,9 @@ class SparseNumbers:
     def seen(self, accesses: tuple[Any, ...]) -> Seen:
         """Return which numbers accesses see; those of the monomials have been found before."""
         known = self._known.get(tuple(map(id, accesses)))
-        return known[1] if known is not None else self._look(accesses)
+        return known[1] if known is not None else self._read(accesses)
 
-    def _look(self, accesses: tuple[Any, ...]) -> Seen:
+    def _read(self, accesses: tuple[Any, ...]) -> Seen:
         labels = _labels(accesses)
         shape = tuple(axis.size for axis in labels)
         found = []
@@ -113,8 +113,11 @@ class SparseNumbers:
         total = sum(math.prod(axis.size for axis in _labels(mine)) for mine in seen)
         if total > _MOST_PAIRS:
             return None
-        pairs = [self._within(layout, self.first[name]) for name, layout in self.layouts.items()]
-        looked = [(accesses, self._look(accesses)) for accesses in seen]
+        pairs = [
+            self._pairs_of_vectors(layout, self.first[name])
+            for name, layout in self.layouts.items()
+        ]
+        looked = [(accesses, self._read(accesses)) for accesses in seen]
         pairs += [(here.numbers[0], here.numbers[1]) for a, here in looked if len(a) == 2]
         meetings = Meetings(self._order(), pairs, _MOST_ENTRIES)
         if meetings.fits:
@@ -123,7 +126,7 @@ class SparseNumbers:
         return meetings
 
     @staticmethod
-    def _within(layout: Layout, first: int) -> tuple[IntArray, IntArray]:
+    def _pairs_of_vectors(layout: Layout, first: int) -> tuple[IntArray, IntArray]:
         """Return all pairs of numbers of each vector."""
         width = math.prod(axis.size for axis in layout.events)
         numbers = first + np.arange(math.prod(layout.shape)).reshape(-1, width)

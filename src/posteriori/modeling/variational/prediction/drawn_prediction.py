@@ -122,7 +122,11 @@ def _solve_informed(solved: Solved, asked: _Question) -> dict[str, Any] | None:
     """Return the marginals, at each draw, of new members that data speak of."""
     names = asked.informed
     about = tuple(f for f in asked.factors if asked.bound.unknowns_of(f) & {*names})
-    found = solved.inside(Group(asked.bound, names, about)) if solved.inside and names else ((), ())
+    found = (
+        solved.exact_parts(Group(asked.bound, names, about))
+        if solved.exact_parts and names
+        else ((), ())
+    )
     if found is None:
         return None
     results = [part.block().solve() for part in found[0]]

@@ -1,4 +1,4 @@
-"""What is left of a group when some unknowns have values, and its exact parts."""
+"""Conditioning a group on values of some unknowns: the factors that are left, and their exact parts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from posteriori.modeling.forms.fixing import fix_factors
 from posteriori.modeling.forms.rows_apart import rows_apart
 from posteriori.numerics.types import Array
 
-__all__ = ["Inside", "Left", "leave"]
+__all__ = ["Conditioned", "ExactParts", "condition_group"]
 
 #: Exact parts of what is left of a group, and its known factors, or None where there are none.
-Inside = Callable[[Group], "tuple[tuple[Planned, ...], tuple[BoundFactor, ...]] | None"]
+ExactParts = Callable[[Group], "tuple[tuple[Planned, ...], tuple[BoundFactor, ...]] | None"]
 
 
-class Left(NamedTuple):
+class Conditioned(NamedTuple):
     """What is left of a group when some unknowns have values.
 
     Attributes
@@ -32,7 +32,7 @@ class Left(NamedTuple):
     whole: tuple[BoundFactor, ...]
 
 
-def leave(group: Group, values: Mapping[str, Array]) -> Left:
+def condition_group(group: Group, values: Mapping[str, Array]) -> Conditioned:
     """Return what is left of a group when some unknowns have values."""
     bound = group.bound
     names = tuple(name for name in group.names if name not in values)
@@ -44,4 +44,4 @@ def leave(group: Group, values: Mapping[str, Array]) -> Left:
         for part in rows_apart(at, known)
     ]
     factors, whole = zip(*pairs, strict=True)
-    return Left(Group(known, names, factors, group.options), whole)
+    return Conditioned(Group(known, names, factors, group.options), whole)

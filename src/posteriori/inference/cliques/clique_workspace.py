@@ -11,13 +11,13 @@ from posteriori.inference.cliques.clique_runs import Axes, Runs, lay_runs, make_
 from posteriori.numerics.compilation import as_kernel_indices, run
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["Room", "lay_rows", "make_room", "return_room", "take_room"]
+__all__ = ["Workspace", "lay_rows", "make_workspace", "return_workspace", "take_workspace"]
 
-#: Room of up to so many bytes is kept.
+#: A workspace of up to so many bytes is kept.
 _KEPT = 1 << 20
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """What loops over a block of B rows write to.
 
     Attributes
@@ -41,36 +41,36 @@ class Room(NamedTuple):
     axes: Axes
 
 
-def make_room(plan: CliquePlan, rows: int, patterns: int) -> Room:
-    """Return room for some rows, with so many patterns of what is observed: one for each, or 1."""
+def make_workspace(plan: CliquePlan, rows: int, patterns: int) -> Workspace:
+    """Return a workspace for some rows, with so many patterns of what is observed: one for each, or 1."""
     arrays, cliques = plan.arrays, plan.tree.n_cliques
     sizes = int(arrays.first_cell[-1]), int(arrays.first_message[-1]), cliques
     cells, messages, tops = (np.empty((rows, size)) for size in sizes)
     margin, rest = np.empty((2, plan.widest))
     axes = Axes(*np.zeros((5, plan.longest + 2), dtype=np.int64))
     runs = make_runs(arrays, patterns)
-    return Room(runs, cells, messages, tops, np.empty(cliques), margin, rest, axes)
+    return Workspace(runs, cells, messages, tops, np.empty(cliques), margin, rest, axes)
 
 
-def lay_rows(plan: CliquePlan, room: Room, states: IntArray) -> None:
+def lay_rows(plan: CliquePlan, workspace: Workspace, states: IntArray) -> None:
     """Write down the loops of rows that observe variables of the tree."""
     arrays = plan.arrays
     work = len(states) * 25.0 * len(arrays.axes)
-    run(lay_runs, work, arrays, states, room.axes, *room.runs)
+    run(lay_runs, work, arrays, states, workspace.axes, *workspace.runs)
 
 
-def take_room(plan: CliquePlan) -> Room:
-    """Return room for one row that observes no variable of the tree, its loops written down."""
+def take_workspace(plan: CliquePlan) -> Workspace:
+    """Return a workspace for one row that observes no variable of the tree, its loops written down."""
     try:
         return plan.spare.pop()
     except IndexError:
-        room = make_room(plan, 1, 1)
+        workspace = make_workspace(plan, 1, 1)
         nothing = np.full((1, plan.arrays.sizes.size), -1, dtype=np.int64)
-        lay_rows(plan, room, as_kernel_indices(nothing))
-        return room
+        lay_rows(plan, workspace, as_kernel_indices(nothing))
+        return workspace
 
 
-def return_room(plan: CliquePlan, room: Room) -> None:
-    """Keep room for the next question, if it is small."""
+def return_workspace(plan: CliquePlan, workspace: Workspace) -> None:
+    """Keep a workspace for the next question, if it is small."""
     if plan.n_bytes <= _KEPT:
-        plan.spare.append(room)
+        plan.spare.append(workspace)

@@ -1,4 +1,6 @@
-r"""Nonlinear systems by assumed normals: after every step the belief is the normal of its moments.
+r"""Nonlinear systems by assumed density filters: extended, unscented and cubature.
+
+After every step the belief is the normal of its moments,
 
 .. math:: s_1 \sim N(m_0, P_0),\quad s_t = f(s_{t-1}) + N(0, Q),\quad y_t = g(s_t) + N(0, R).
 
@@ -6,6 +8,9 @@ Of a belief with covariance :math:`SS^\top` and a function h a rule gives the me
 deviations :math:`E, D` with :math:`\mathrm{Cov}\,h(s) \approx EE^\top` and :math:`\mathrm{Cov}(s, h(s))
 \approx DE^\top`. Then predictions, updates and reversed steps are one regression of
 :math:`[D, 0]` on :math:`[E, N^{1/2}]`, whose residuals are the square root of what is left.
+
+The linear filters take their matrices at once; here those of a step are known when its belief is, from functions
+of the user. The regressions keep square roots, so that no covariance is a difference.
 
 References: Särkkä and Svensson, Bayesian Filtering and Smoothing (2023), chapters 8, 9 and 14;
 Julier and Uhlmann (1997) for the unscented rule, Arasaratnam and Haykin (2009) for cubature.

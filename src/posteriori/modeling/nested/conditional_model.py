@@ -15,8 +15,8 @@ import numpy as np
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout, child_term
 from posteriori.modeling.binding.construction import log_prob_of, member
 from posteriori.modeling.binding.labelled import Axis, shape_of, spread
+from posteriori.modeling.contract.conditioning import ExactParts, condition_group
 from posteriori.modeling.contract.engine import Block, Group, Planned, Result
-from posteriori.modeling.contract.inside import Inside, leave
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.exact.chain.chain_block import GaussianChainBlock
 from posteriori.modeling.exact.conjugate.conjugate_block import ConjugateBlock, fits_conjugate
@@ -35,7 +35,7 @@ from posteriori.modeling.nested.discrete_points import DiscretePoints
 from posteriori.modeling.nested.reweighting import reweighted
 from posteriori.numerics.types import Array
 
-__all__ = ["Point", "Rest", "WholePoint"]
+__all__ = ["ConditionalModel", "Point", "WholePoint"]
 
 #: What is impossible at a point, or beyond what numbers can hold.
 _FAILURES = (ValueError, np.linalg.LinAlgError, OverflowError)
@@ -71,7 +71,7 @@ class WholePoint:
     log_known: float
 
 
-class Rest:
+class ConditionalModel:
     """What is left of a group when some unknowns have values.
 
     Parameters
@@ -80,18 +80,18 @@ class Rest:
         With those outside unknown.
     typical : mapping
         Some values of those outside.
-    inside : callable
+    exact_parts : callable
         Finds the exact parts of what is left.
     keeps : bool
         Whether to keep results that were found on the way to evidences.
     """
 
     def __init__(
-        self, group: Group, typical: Mapping[str, Array], inside: Inside, keeps: bool
+        self, group: Group, typical: Mapping[str, Array], exact_parts: ExactParts, keeps: bool
     ) -> None:
         self.group = group
-        left = leave(group, typical)
-        found = inside(left.group)
+        left = condition_group(group, typical)
+        found = exact_parts(left.group)
         if found is None:
             raise TypeError(f"not exact given {', '.join(typical)}")
         parts, known = found
