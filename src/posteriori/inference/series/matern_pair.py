@@ -1,8 +1,10 @@
 r"""A Matérn process of smoothness 3/2 in one compiled pass: its two states are written out.
 
 The passes take the same steps as the filter and the smoother of the same folder; values without weight
-are rows whose noise is ``NOTHING_SEEN``. Transitions are made where they are needed, from :math:`e^{-x}` and the integrals of each step :math:`x = \lambda\Delta`, in blocks that
-stay in the processor's cache; on the way back each block is filtered once more from its first state.
+are rows whose noise is ``NOTHING_SEEN``. Transitions are made where they are needed, from :math:`e^{-x}` and
+the integrals of each step :math:`x = \lambda\Delta`, in blocks that stay in the processor's cache; on the way
+back each block is filtered once more from its first state. The filter of two states would read seven numbers
+a step that are written for it alone, and keeps all steps of the series.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.inference.series.column_chain import ColumnSlopes, GatheredColumns, require_density
+from posteriori.inference.series.kalman_pair import sandwich_pair
 from posteriori.inference.series.matern_chain import (
     RECIPROCALS,
     integrate_powers,
@@ -190,6 +193,27 @@ def _fill_steps(steps: _Steps, start: int) -> None:
 
 
 @kernel(called="inlined", sums="fused")
+def _transition(powers: Array, x: float, fading: float) -> tuple[float, float, float, float]:
+    """Return T = (A + xB) e^{−x} of a step."""
+    return (
+        (powers[0, 0] + x * powers[1, 0]) * fading,
+        (powers[0, 1] + x * powers[1, 1]) * fading,
+        (powers[0, 2] + x * powers[1, 2]) * fading,
+        (powers[0, 3] + x * powers[1, 3]) * fading,
+    )
+
+
+@kernel(called="inlined", sums="fused")
+def _step_noise(products: Array, low: float, mid: float, high: float) -> tuple[float, float, float]:
+    """Return Q of a step, as its integrals add up."""
+    return (
+        products[0, 0] * low + products[1, 0] * mid + products[2, 0] * high,
+        products[0, 1] * low + products[1, 1] * mid + products[2, 1] * high,
+        products[0, 3] * low + products[1, 3] * mid + products[2, 3] * high,
+    )
+
+
+@kernel(called="inlined", sums="fused")
 def _filter_block(
     made: _Steps,
     seen: _Seen,
@@ -205,8 +229,6 @@ def _filter_block(
     steps, many = series.shape
     p, q, r = cov[0, 0], cov[0, 1], cov[1, 1]
     errors = work[3]
-    a0, a1, a2, a3 = powers[0, 0], powers[0, 1], powers[0, 2], powers[0, 3]
-    b0, b1, b2, b3 = powers[1, 0], powers[1, 1], powers[1, 2], powers[1, 3]
     log_volume, product = 0.0, 1.0
     for t in range(steps):
         if kept:
@@ -233,21 +255,12 @@ def _filter_block(
             log_volume += log(product)
             product = 1.0
         if t < steps - 1 or goes_on:
-            x, fading = work[5, t], work[6, t]
-            low, mid, high = work[0, t], work[1, t], work[2, t]
-            w0, w1 = (a0 + x * b0) * fading, (a1 + x * b1) * fading
-            w2, w3 = (a2 + x * b2) * fading, (a3 + x * b3) * fading
+            w0, w1, w2, w3 = _transition(powers, work[5, t], work[6, t])
             for c in range(many):
                 a, b = mean[0, c], mean[1, c]
                 mean[0, c], mean[1, c] = w0 * a + w1 * b, w2 * a + w3 * b
-            u0 = products[0, 0] * low + products[1, 0] * mid + products[2, 0] * high
-            u1 = products[0, 1] * low + products[1, 1] * mid + products[2, 1] * high
-            u3 = products[0, 3] * low + products[1, 3] * mid + products[2, 3] * high
-            p, q, r = (  # P ← TPTᵀ + Q, products of T beforehand: fewer steps wait for each other
-                w0 * w0 * p + (2.0 * w0 * w1 * q + (w1 * w1 * r + u0)),
-                w0 * w2 * p + ((w0 * w3 + w1 * w2) * q + (w1 * w3 * r + u1)),
-                w2 * w2 * p + (2.0 * w2 * w3 * q + (w3 * w3 * r + u3)),
-            )
+            u0, u1, u3 = _step_noise(products, work[0, t], work[1, t], work[2, t])
+            p, q, r = sandwich_pair(w0, w1, w2, w3, p, q, r, u0, u1, u3)  # P ← TPTᵀ + Q
     if kept:
         _keep(work, steps, p, q, r, mean)
     cov[0, 0] = p
@@ -300,16 +313,8 @@ def _pass_block_back(
     e00, e01, e11 = 0.0, 0.0, 0.0
     for t in range(steps - 1, -1, -1):
         if t < steps - 1 or goes_on:
-            x, fading = work[5, t], work[6, t]
-            low, mid, high = work[0, t], work[1, t], work[2, t]
-            w0, w1 = (
-                (powers[0, 0] + x * powers[1, 0]) * fading,
-                (powers[0, 1] + x * powers[1, 1]) * fading,
-            )
-            w2, w3 = (
-                (powers[0, 2] + x * powers[1, 2]) * fading,
-                (powers[0, 3] + x * powers[1, 3]) * fading,
-            )
+            x = work[5, t]
+            w0, w1, w2, w3 = _transition(powers, x, work[6, t])
             p, q, r = work[7, t + 1], work[8, t + 1], work[9, t + 1]
             g00, g01, g11 = -outputs * n, -outputs * o, -outputs * s  # G = Σ rrᵀ − QN
             for c in range(many):
@@ -321,15 +326,9 @@ def _pass_block_back(
             d00, d01 = d00 + x * (p * g00 + q * g01), d01 + x * (p * g01 + q * g11)  # Σ mrᵀ + PG
             d10, d11 = d10 + x * (q * g00 + r * g01), d11 + x * (q * g01 + r * g11)
             e00, e01, e11 = e00 + x * g00, e01 + x * g01, e11 + x * g11
-            u0 = products[0, 0] * low + products[1, 0] * mid + products[2, 0] * high
-            u1 = products[0, 1] * low + products[1, 1] * mid + products[2, 1] * high
-            u3 = products[0, 3] * low + products[1, 3] * mid + products[2, 3] * high
+            u0, u1, u3 = _step_noise(products, work[0, t], work[1, t], work[2, t])
             slope += u0 * g00 + 2.0 * u1 * g01 + u3 * g11
-            n, o, s = (  # N ← TᵀNT
-                w0 * w0 * n + (2.0 * w0 * w2 * o + w2 * w2 * s),
-                w0 * w1 * n + ((w0 * w3 + w1 * w2) * o + w2 * w3 * s),
-                w1 * w1 * n + (2.0 * w1 * w3 * o + w3 * w3 * s),
-            )
+            n, o, s = sandwich_pair(w0, w2, w1, w3, n, o, s, 0.0, 0.0, 0.0)  # N ← TᵀNT
         z, p, q = emission[t if len(emission) > 1 else 0], work[7, t], work[8, t]
         share = 1.0 / (variance[t] + z * z * p)
         k, m = p * z * share, q * z * share
