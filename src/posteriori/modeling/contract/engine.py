@@ -28,6 +28,7 @@ from posteriori.numerics.types import Array, IntArray, Seed
 if TYPE_CHECKING:
     from posteriori.modeling.contract.solved import Solved
     from posteriori.modeling.contract.weighable import Weighable
+    from posteriori.tables import JointTable
 
 __all__ = ["Block", "Fit", "GivesUpError", "Group", "Kind", "Planned", "Result", "Terms"]
 
@@ -142,14 +143,14 @@ class Result(ABC):
     n_draws: int = 0  #: Draws that :meth:`corrected` unknowns are told by.
 
     @abstractmethod
-    def marginal(self, name: str) -> Any:
+    def marginal(self, name: str) -> Distribution:
         """Return the marginal of a variable, a batch over its plates and integer axes."""
 
     @abstractmethod
     def sample(self, size: int, *, rng: Seed = None) -> dict[str, Array]:
         """Draw all variables together, (size, *shape) each."""
 
-    def believed(self, name: str) -> Any:
+    def believed(self, name: str) -> Distribution:
         """Return the belief of an ascent, where it is not the marginal."""
         return self.marginal(name)
 
@@ -161,11 +162,11 @@ class Result(ABC):
         """Return the most probable configuration of all variables together."""
         raise TypeError(f"{', '.join(self.names)} cannot be asked for most_likely yet")
 
-    def predict(self, solved: Solved, request: Request) -> Any:
+    def predict(self, solved: Solved, request: Request) -> Distribution | None:
         """Return a predictive distribution by a rule of this kind; None where it has none."""
         return None
 
-    def joint(self, solved: Solved, names: Sequence[str]) -> Any:
+    def joint(self, solved: Solved, names: Sequence[str]) -> Distribution | JointTable:
         """Return the joint distribution of some variables."""
         raise TypeError(f"the joint distribution of {' and '.join(names)} has no closed form")
 
@@ -178,7 +179,7 @@ class Result(ABC):
         raise TypeError(f"no exact messages between {', '.join(self.names)}")
 
     def left_out(
-        self, bound: Bound, data: Data, factor: BoundFactor, predict: Callable[[], Any]
+        self, bound: Bound, data: Data, factor: BoundFactor, predict: Callable[[], Distribution]
     ) -> LeftOut | None:
         """Return the log density of each datum given all others; None without closed form."""
         return None

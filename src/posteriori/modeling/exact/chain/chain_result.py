@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.distributions.base import Distribution
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.chains.linear_gaussian_chain import (
@@ -117,7 +118,7 @@ class ChainResult(NormalResult):
         """Return the parts of the energy of each factor, and the entropy."""
         return chain_rows(self)
 
-    def predict(self, solved: Solved, request: Request) -> Any:
+    def predict(self, solved: Solved, request: Request) -> Distribution | None:
         """Predict at the times of the chain, and after its end."""
         return predict_along(self, solved, request)
 
@@ -125,7 +126,7 @@ class ChainResult(NormalResult):
         """Pass messages between members of the chains."""
         yield pass_inside(normal_graph(self.dense))
 
-    def marginal(self, name: str) -> Any:
+    def marginal(self, name: str) -> Distribution:
         """Return the marginal of a variable, a batch over its plates and integer axes."""
         layout, steps, place = self.layouts[name], self._steps(name), self.places[name]
         mean, cov = self.moments.mean[steps, place], self.moments.cov[steps, place, place]

@@ -46,7 +46,7 @@ class ConjugateResult(Result):
         """Return the posterior: each member has its own data."""
         return self.posterior
 
-    def marginal(self, name: str) -> Any:
+    def marginal(self, name: str) -> Distribution:
         """Return the posterior, a batch over the variable's plates and integer axes."""
         return self.posterior
 
@@ -80,7 +80,7 @@ class ConjugateResult(Result):
         return [ConjugateBelief(self.names[0], self.posterior)]
 
     def left_out(
-        self, bound: Bound, data: Data, factor: BoundFactor, predict: Callable[[], Any]
+        self, bound: Bound, data: Data, factor: BoundFactor, predict: Callable[[], Distribution]
     ) -> LeftOut | None:
         """Take the increments of each row back, and ask for the evidence of that row alone."""
         block = self.block

@@ -10,7 +10,7 @@ import copy
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 from posteriori import factors, tables
 from posteriori.modeling.binding.bound import Bound, BoundFactor
@@ -35,6 +35,9 @@ from posteriori.modeling.forms.state_tables import (
     same_labels,
     state_table,
 )
+
+if TYPE_CHECKING:
+    from posteriori.tables import JointTable
 
 __all__ = ["DiscreteBlock"]
 
@@ -205,7 +208,7 @@ class DiscreteBlock(Block):
         """Return the exact posterior of the block."""
         return DiscreteResult(self)
 
-    def joint(self, names: Iterable[str]) -> Any:
+    def joint(self, names: Iterable[str]) -> JointTable:
         """Return the joint posterior table of variables; members of an array are named ``z[0]``, ...
 
         Raises

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.distributions.base import Distribution
 from posteriori.distributions.counts.bernoulli import Bernoulli
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.distributions.labels import decode_labels
@@ -29,6 +30,7 @@ from posteriori.numerics.types import Array, Seed
 
 if TYPE_CHECKING:
     from posteriori.modeling.exact.discrete.discrete_block import DiscreteBlock
+    from posteriori.tables import JointTable
 
 __all__ = ["DiscreteResult"]
 
@@ -67,7 +69,7 @@ class DiscreteResult(Result):
             return np.stack(parts).reshape(*shape, size)
         return np.broadcast_to(parts[0], (*shape, size))
 
-    def marginal(self, name: str) -> Any:
+    def marginal(self, name: str) -> Distribution:
         """Return the marginal of a variable, a batch over its plates and integer axes."""
         p = self.probabilities(name)
         if self.block.bound.families[name] is Bernoulli:
@@ -84,11 +86,11 @@ class DiscreteResult(Result):
         draw = Axis("draw", size)
         return self._read(self.solved.draw(draw, as_generator(rng)), (draw,))
 
-    def predict(self, solved: Solved, request: Request) -> Any:
+    def predict(self, solved: Solved, request: Request) -> Distribution | None:
         """Predict what depends on discrete variables only."""
         return self._asked(solved).predict(request)
 
-    def joint(self, solved: Solved, names: Sequence[str]) -> Any:
+    def joint(self, solved: Solved, names: Sequence[str]) -> JointTable:
         """Return the joint table of variables, those that nothing informs among them."""
         return self._asked(solved).joint(names)
 

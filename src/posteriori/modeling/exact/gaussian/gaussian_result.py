@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from posteriori.distributions.base import Distribution
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaussian.dense import joint_moments
@@ -83,7 +84,7 @@ class GaussianResult(NormalResult):
         """Pass messages between the rows of the factors and the vectors of the variables."""
         yield pass_inside(normal_graph(self.block))
 
-    def marginal(self, name: str) -> Any:
+    def marginal(self, name: str) -> Distribution:
         """Return the marginal of a variable, a batch over its plates and integer axes."""
         layout, split = self.layouts[name], self.splits[name]
         mean, cov = self._arrays(name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from posteriori.distributions.base import Distribution
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.inverse_gamma import InverseGamma
 from posteriori.distributions.numbers.normal import Normal
@@ -85,7 +86,7 @@ class CommonPrecisionResult(Result):
         """The smoothed chains at unit precision."""
         return self.gaussian.chain
 
-    def marginal(self, name: str) -> Any:
+    def marginal(self, name: str) -> Distribution:
         """Return the marginal of a variable: Student t for the normal ones."""
         if name == self.spread:
             return self.belief
@@ -134,11 +135,11 @@ class CommonPrecisionResult(Result):
         """Average over the one common precision."""
         return student(normal, self.belief, np.zeros((), dtype=np.intp))
 
-    def predict(self, solved: Solved, request: Request) -> Any:
+    def predict(self, solved: Solved, request: Request) -> Distribution | None:
         """Predict at the times of a chain, and after its end."""
         return predict_along(self, solved, request)
 
-    def joint(self, solved: Solved, names: Sequence[str]) -> Any:
+    def joint(self, solved: Solved, names: Sequence[str]) -> Distribution:
         """Return the law of normal variables, with or without their precision."""
         return joint_of_scaled(self, names)
 
@@ -185,7 +186,7 @@ class CommonPrecisionResult(Result):
         return [ScaledBelief(unit, self.spread, self.belief)]
 
     def left_out(
-        self, bound: Bound, data: Data, factor: BoundFactor, predict: Callable[[], Any]
+        self, bound: Bound, data: Data, factor: BoundFactor, predict: Callable[[], Distribution]
     ) -> LeftOut | None:
         """Leave out at unit precision, with a − ½ and b − e²/{2σ²(1 − h)} for its belief."""
         belief = self.belief
