@@ -8,7 +8,7 @@ first inference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from posteriori.modeling.contract.requests import Request, inputs_of, used_by
 from posteriori.modeling.contract.solved import Solved
 from posteriori.numerics.types import Array
 
-__all__ = ["bind_after_end", "predict_longer"]
+__all__ = ["bind_after_end", "predict_longer", "refuse_ended_data"]
 
 
 def predict_longer(solved: Solved, request: Request, names: Iterable[str], plate: str) -> Any:
@@ -89,6 +89,19 @@ def bind_after_end(
     plates_there = {**bound.plate_sizes(), **request.sizes, plate: steps + held, **sizes}
     inputs = {k: bound.inputs[k] for k in given}
     return Binder(variables, inputs, {**given, **known}, plates_there)
+
+
+def refuse_ended_data(
+    bound: Bound, request: Request, plate: str, but: Collection[type] = ()
+) -> None:
+    """Refuse what depends on data that end with a plate, but for families that are summed over there."""
+    for name in request.needed:
+        is_known = name in bound.observed and name != request.name
+        if is_known and plate in bound.plates_of(name) and bound.families[name] not in but:
+            raise TypeError(
+                f"{request.name} depends on {name}, which was observed up to the end of plate "
+                f"{plate!r} only; make {name} an Input to give its further values"
+            )
 
 
 def _continued(name: str, old: Any, new: Any, axis: int, steps: int) -> Array:

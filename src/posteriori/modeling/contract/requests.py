@@ -28,6 +28,7 @@ __all__ = [
     "Request",
     "accessed",
     "bind_anew",
+    "by_child",
     "inputs_of",
     "names_used",
     "no_closed_form",
@@ -98,6 +99,14 @@ class Anew(NamedTuple):
 def accessed(factors: Iterable[BoundFactor]) -> set[str]:
     """Return the unknown variables that the parameters of factors depend on."""
     return {access.name for factor in factors for access in factor.accesses}
+
+
+def by_child(factors: Iterable[BoundFactor]) -> dict[str, list[BoundFactor]]:
+    """Return the factors of each variable."""
+    found: dict[str, list[BoundFactor]] = {}
+    for factor in factors:
+        found.setdefault(factor.name, []).append(factor)
+    return found
 
 
 def no_closed_form(name: str, reason: str) -> TypeError:

@@ -14,7 +14,7 @@ from posteriori.inference.chains.linear_gaussian_chain import ChainPosterior
 from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis
 from posteriori.modeling.contract.engine import Result
-from posteriori.modeling.contract.longer_data import bind_after_end
+from posteriori.modeling.contract.longer_data import bind_after_end, refuse_ended_data
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.chain.chain_matrices import StepMatrices
@@ -153,13 +153,8 @@ def _distribution(
 
 def bind_future(bound: Bound, request: Request, plate: str, held: int) -> Bound:
     """Bind what is asked for to the last members, of which inputs do not matter, and the next."""
+    refuse_ended_data(bound, request, plate)
     observed = [n for n in request.needed if n in bound.observed and n != request.name]
-    for key in observed:
-        if plate in (axis.name for axis in bound.layouts[key].plates):
-            raise TypeError(
-                f"{request.name} depends on {key}, which was observed up to the end of plate "
-                f"{plate!r} only; make {key} an Input to give its further values"
-            )
     known = {n: bound.given[n] for n in observed}
     return bind_after_end(bound, request, plate, held, known=known).run()
 

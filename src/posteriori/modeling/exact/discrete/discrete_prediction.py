@@ -17,7 +17,7 @@ from posteriori.modeling.binding.binder import bind
 from posteriori.modeling.binding.bound import Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.engine import Result
-from posteriori.modeling.contract.longer_data import predict_longer
+from posteriori.modeling.contract.longer_data import predict_longer, refuse_ended_data
 from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.exact.discrete.discrete_new_members import copy_new_members
@@ -181,7 +181,7 @@ class StatePredictions:
         if not self._are_solved_here({request.name}, True):
             return None
         (plate,) = request.sizes
-        _require_discrete_observations(bound, request, plate)
+        refuse_ended_data(bound, request, plate, but=DISCRETE)
         results = [by_name[n] for n in (*unknown, request.name) if n in by_name]
         together = [f.name for block in _blocks(results) for f in block.factors]
         return predict_longer(self.solved, request, {*request.needed, *together}, plate)
@@ -232,17 +232,6 @@ def _blocks(results: Iterable[Result]) -> list[DiscreteBlock]:
     """Return the blocks of discrete variables."""
     found = (result.states() for result in results)
     return [cast("DiscreteBlock", block) for block in found if block is not None]
-
-
-def _require_discrete_observations(bound: Bound, request: Request, plate: str) -> None:
-    for name in request.needed:
-        ends = plate in bound.plates_of(name)
-        known = name in bound.observed and name != request.name
-        if ends and known and bound.families[name] not in DISCRETE:
-            raise TypeError(
-                f"{request.name} depends on {name}, which was observed up to the end of plate "
-                f"{plate!r} only; make {name} an Input to give its further values"
-            )
 
 
 def _ancestors(bound: Bound, names: set[str]) -> set[str]:

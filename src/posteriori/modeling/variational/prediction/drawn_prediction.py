@@ -20,7 +20,7 @@ from posteriori.modeling.binding.bound import Bound, BoundFactor
 from posteriori.modeling.binding.labelled import Axis, count_of, labels_of
 from posteriori.modeling.contract.engine import Group
 from posteriori.modeling.contract.new_data import bind_new_data
-from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew
+from posteriori.modeling.contract.requests import Anew, Request, accessed, bind_anew, by_child
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.forms.data_points import as_codes
 from posteriori.modeling.forms.fixing import (
@@ -135,9 +135,6 @@ def _solve_informed(solved: Solved, asked: _Question) -> dict[str, Any] | None:
 
 def _scene(asked: _Question, beliefs: Mapping[str, Any]) -> Scene:
     """Return what the forward rules look at, all of whose knowledge is in the factors."""
-    parts: dict[str, list[BoundFactor]] = {}
-    for factor in asked.factors:
-        parts.setdefault(factor.name, []).append(factor)
     unsolved = asked.new - set(asked.informed)
-    anew = Anew(parts, asked.bound.layouts, unsolved)
+    anew = Anew(by_child(asked.factors), asked.bound.layouts, unsolved)
     return Scene(anew, {}, beliefs.__getitem__, asked.bound.labels)

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.modeling.binding.bound import Bound, BoundFactor
+from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.binding.labelled import Axis, Table
 from posteriori.modeling.contract.new_data import bind_new_data, fresh_plates
 from posteriori.modeling.contract.options import Options
-from posteriori.modeling.contract.requests import Anew, Request
+from posteriori.modeling.contract.requests import Anew, Request, by_child
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.variational.ascent.approximation import Approximation
 from posteriori.modeling.variational.ascent.coordinate_ascent import sweep
@@ -127,11 +127,8 @@ def solve_new_data(
                 return solved.believed(name)
             return approximation.restored(name, problem.owner[name].marginal(name))
 
-    parts: dict[str, list[BoundFactor]] = {n: [] for n in bound.variables}
-    for factor in bound.factors:
-        parts[factor.name].append(factor)
     unsolved = frozenset(n for n in bound.latent if n not in owners and n != name)
-    anew = Anew(parts, bound.layouts, unsolved)
+    anew = Anew(by_child(bound.factors), bound.layouts, unsolved)
     return set_scene(anew, owners, belief, bound.labels, references)
 
 
