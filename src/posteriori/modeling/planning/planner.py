@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -135,7 +136,8 @@ class Plan:
 
     def _told(self, block: Block) -> AbstractContextManager[None]:
         """Say what is solved, where that takes long and the block does not say itself how far it is."""
-        if block.tells_progress:
+        wanted = None if self.options is None else self.options.progress
+        if block.tells_progress or not (sys.stderr.isatty() if wanted is None else wanted):
             return nullcontext()
 
         def tell() -> str:
@@ -143,7 +145,6 @@ class Plan:
             which = f"block {place} of {len(self.blocks)}, " if len(self.blocks) > 1 else ""
             return f"{which}{_shortened(block.names)}: {block.method}, {block.cost}"
 
-        wanted = None if self.options is None else self.options.progress
         return Progress(wanted, kept="nothing").during(tell)
 
     def __repr__(self) -> str:
