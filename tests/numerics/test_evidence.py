@@ -136,3 +136,17 @@ def test_how_it_prints():
     assert repr(estimate) == 'LogEvidence(-5.5, kind="estimate", of="X", error=0.25)'
     assert f"{evidence(-5.6347896):.2f}" == "-5.63"
     assert f"{evidence(-5.5)}" == repr(evidence(-5.5))
+
+
+def test_what_counts_one_naming_compares_with_its_like_only():
+    every, one = evidence(-5.0), evidence(-6.0, namings="one")
+    with pytest.raises(ValueError, match="counts all namings of exchangeable parts"):
+        _ = every - one
+    assert not every.comparable(one)
+    assert one - evidence(-7.0, namings="one") == 1.0
+    assert (every + one).namings == "one"
+    assert copy.deepcopy(one) == one
+    assert pickle.loads(pickle.dumps(one)).namings == "one"
+    assert repr(one) == 'LogEvidence(-6., kind="exact", of="X", namings="one")'
+    with pytest.raises(ValueError, match="namings must be one of all, one; got 'two'"):
+        evidence(0.0, namings="two")

@@ -7,7 +7,7 @@ from sklearn.linear_model import Lasso
 from sklearn.pipeline import make_pipeline
 
 import posteriori
-from posteriori import Gamma, Model, Normal
+from posteriori import Categorical, Dirichlet, Gamma, Model, Normal
 from posteriori.regression import (
     BayesianLinearRegressor,
     LinearRegressor,
@@ -298,3 +298,20 @@ def test_a_summary_has_the_columns_that_are_known():
     assert {"log_evidence", "kind", "elpd", "elpd_se"} <= set(table)
     assert set(table).isdisjoint({"weight", "pareto_shape", "failure"})  # nothing is known of these
     assert table["log_evidence"]["linear"] == float(ranked["linear"].log_evidence)
+
+
+def test_bounds_that_know_one_naming_are_a_group_of_their_own():
+    x = np.random.default_rng(0).normal(size=60) + 6.0 * (np.arange(60) % 2)
+    models = {}
+    for k in (1, 2, 3):
+        m = Model()
+        m.pi = Dirichlet(np.ones(k))
+        m.mu = Normal(0, variance=25).iid(k)
+        m.z = Categorical(m.pi).iid("n")
+        m.x = Normal(m.mu[m.z], variance=1)
+        models[f"of {k}"] = m.infer(x=x, method=None if k == 1 else "vmp")
+    assert [post.log_evidence.namings for post in models.values()] == ["all", "one", "one"]
+    table = rank_models(models)
+    assert [table[f"of {k}"].of for k in (1, 2, 3)] == ["X", "X (one naming)", "X (one naming)"]
+    assert table["of 1"].probability == 1.0
+    assert table["of 2"].probability + table["of 3"].probability == pytest.approx(1.0)

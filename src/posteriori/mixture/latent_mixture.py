@@ -24,6 +24,7 @@ from posteriori.estimators.parameters import (
 )
 from posteriori.inference.classes.class_moments import blocks_of_rows
 from posteriori.inference.clusters.distinct_rows import distinct_rows
+from posteriori.inference.latent.namings import symmetry_gain
 from posteriori.inference.mixtures.columns.class_draws import ClassDraws, MemberDraws
 from posteriori.inference.mixtures.columns.latent_ascent import WeightLaw
 from posteriori.inference.mixtures.columns.latent_starts import Search
@@ -35,7 +36,6 @@ from posteriori.inference.mixtures.component_draws import (
     linear_log_likelihood,
     with_turns,
 )
-from posteriori.inference.mixtures.label_symmetry import symmetry_gain
 from posteriori.inference.weighing.approximate_beliefs import ApproximateBelief
 from posteriori.mixture.mixture_estimator import MixtureEstimator, counted_rows
 from posteriori.mixture.normal.bayesian_gaussian_mixture import MixturePosterior

@@ -10,12 +10,15 @@ from numpy.typing import ArrayLike
 
 from posteriori.numerics.types import Array
 
-__all__ = ["Fingerprint", "Kind", "LogEvidence"]
+__all__ = ["Fingerprint", "Kind", "LogEvidence", "Namings"]
 
 #: How an evidence was obtained, from the best to the least certain.
 Kind = Literal[
     "exact", "quadrature", "bound", "laplace", "ep", "bethe", "type-II", "estimate", "prequential"
 ]
+
+#: Whether all namings of exchangeable parts (components, states, classes) are counted, or one of them.
+Namings = Literal["all", "one"]
 
 #: Checksums are added modulo this.
 _WORD = 2**64
@@ -74,6 +77,9 @@ class LogEvidence:
         Tells data apart; evidences of different data refuse to be compared.
     error : float or array, optional
         Standard error of an estimate; of a quadrature, how far two rules are apart.
+    namings : {"all", "one"}
+        Whether all namings of components, states or classes that the prior does not tell apart are counted.
+        One of K! is what a bound of the model language knows: it does not compare with others.
 
     Examples
     --------
@@ -84,13 +90,14 @@ class LogEvidence:
     2.0
     """
 
-    __slots__ = ("error", "fingerprint", "kind", "of", "value")
+    __slots__ = ("error", "fingerprint", "kind", "namings", "of", "value")
 
     value: Array
     kind: Kind
     of: str
     fingerprint: Fingerprint | None
     error: Array | None
+    namings: Namings
 
     #: NumPy's operators leave mixed arithmetic to the methods below.
     __array_ufunc__ = None
@@ -103,9 +110,13 @@ class LogEvidence:
         of: str = "X",
         fingerprint: Fingerprint | None = None,
         error: ArrayLike | None = None,
+        namings: Namings = "all",
     ) -> None:
-        if kind not in get_args(Kind):
-            raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}; got {kind!r}")
+        for name, given, known in (("kind", kind, Kind), ("namings", namings, Namings)):
+            if given not in get_args(known):
+                raise ValueError(
+                    f"{name} must be one of {', '.join(get_args(known))}; got {given!r}"
+                )
         array = np.array(value, dtype=np.float64)
         if np.any(np.isnan(array)):
             raise ValueError("a log evidence cannot be NaN")
@@ -116,12 +127,20 @@ class LogEvidence:
         setter(self, "of", of)
         setter(self, "fingerprint", fingerprint)
         setter(self, "error", None if error is None else np.array(error, dtype=np.float64)[()])
+        setter(self, "namings", namings)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("LogEvidence is a value: make a new one instead of changing it")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.value, self.kind, self.of, self.fingerprint, self.error)
+        return _rebuild, (
+            self.value,
+            self.kind,
+            self.of,
+            self.fingerprint,
+            self.error,
+            self.namings,
+        )
 
     def __float__(self) -> float:
         return float(self.value)
@@ -134,9 +153,14 @@ class LogEvidence:
         """Batch shape of the model: () for a single one."""
         return self.value.shape
 
+    @property
+    def question(self) -> str:
+        """What it answers, in words: which data, and whether one naming alone is counted."""
+        return self.of if self.namings == "all" else f"{self.of} (one naming)"
+
     def comparable(self, other: LogEvidence) -> bool:
         """Tell whether both answer the same question about the same data."""
-        if self.of != other.of or self._of_learner != other._of_learner:
+        if self.question != other.question or self._of_learner != other._of_learner:
             return False
         known = self.fingerprint is not None and other.fingerprint is not None
         return not known or self.fingerprint == other.fingerprint
@@ -179,7 +203,15 @@ class LogEvidence:
     ) -> LogEvidence:
         errors = [e.error for e in (self, other) if e.error is not None]
         error = sum(errors) if errors else None
-        return LogEvidence(value, kind=self.kind, of=self.of, fingerprint=fingerprint, error=error)
+        namings: Namings = "one" if "one" in (self.namings, other.namings) else "all"
+        return LogEvidence(
+            value,
+            kind=self.kind,
+            of=self.of,
+            fingerprint=fingerprint,
+            error=error,
+            namings=namings,
+        )
 
     def __lt__(self, other: Any) -> Any:
         return (self - other) < 0 if isinstance(other, LogEvidence) else self.value < other
@@ -202,7 +234,8 @@ class LogEvidence:
     def __repr__(self) -> str:
         number = np.array2string(self.value, precision=6, separator=", ", threshold=6)
         error = "" if self.error is None else f", error={np.max(self.error):.2g}"
-        return f'LogEvidence({number}, kind="{self.kind}", of="{self.of}"{error})'
+        namings = "" if self.namings == "all" else f', namings="{self.namings}"'
+        return f'LogEvidence({number}, kind="{self.kind}", of="{self.of}"{error}{namings})'
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else repr(self)
@@ -219,6 +252,12 @@ class LogEvidence:
                 "with its prior, the other of predictions by earlier rows; take prequential_evidence of "
                 "both"
             )
+        if self.namings != other.namings:
+            raise ValueError(
+                "one of these evidences counts all namings of exchangeable parts, the other one of them (up to "
+                "ln K! less): add ln K! to its number where all K parts are in use, or compare such models by "
+                "held-out log predictive density"
+            )
         if not self.comparable(other):
             raise ValueError(
                 f"these evidences are of different data ({_count(self)} and {_count(other)} "
@@ -230,5 +269,9 @@ def _count(evidence: LogEvidence) -> str:
     return "?" if evidence.fingerprint is None else str(evidence.fingerprint.count)
 
 
-def _rebuild(value: Array, kind: Kind, of: str, fingerprint: Any, error: Any) -> LogEvidence:
-    return LogEvidence(value, kind=kind, of=of, fingerprint=fingerprint, error=error)
+def _rebuild(
+    value: Array, kind: Kind, of: str, fingerprint: Any, error: Any, namings: Namings = "all"
+) -> LogEvidence:
+    return LogEvidence(
+        value, kind=kind, of=of, fingerprint=fingerprint, error=error, namings=namings
+    )

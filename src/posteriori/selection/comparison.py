@@ -187,7 +187,7 @@ class Comparison:
             found.append(f"evidences are of different kinds ({', '.join(sorted(kinds))})")
         if len(groups) > 1:
             found.append(
-                f"evidences are of different data ({', '.join(sorted(groups))}): across these "
+                f"evidences answer different questions ({', '.join(sorted(groups))}): across these "
                 "groups only the held-out density compares"
             )
         if len({row.measure for row in self.rows if row.measure}) > 1:
@@ -249,7 +249,9 @@ def row_of(
     row = Row(name, **{**elpd, **others})
     if evidence is None:
         return row
-    return replace(row, log_evidence=float(evidence), kind=evidence.kind, of=of or evidence.of)
+    return replace(
+        row, log_evidence=float(evidence), kind=evidence.kind, of=of or evidence.question
+    )
 
 
 def with_probabilities(
@@ -275,7 +277,7 @@ def require_comparable(evidences: Mapping[str, LogEvidence]) -> None:
     """Refuse evidences that answer the same question about different data."""
     first: dict[str, str] = {}
     for name, evidence in evidences.items():
-        one = first.setdefault(evidence.of, name)
+        one = first.setdefault(evidence.question, name)
         if one != name and not evidences[one].comparable(evidence):
             raise ValueError(
                 f"the evidences of {one} and {name} are of different data; fit both to the same rows "

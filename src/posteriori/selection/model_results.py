@@ -69,7 +69,7 @@ def examine_posterior(
         Of priors; empty leaves the sensitivity blank.
     """
     evidence = posterior.log_evidence
-    row = Row(name, float(evidence), evidence.kind, evidence.of)
+    row = Row(name, float(evidence), evidence.kind, evidence.question)
     if not isinstance(posterior, Posterior):
         return _without_data(row, posterior), None
     row = replace(row, measure=_measure(posterior))

@@ -76,7 +76,10 @@ class ModelSet:
         parts = list(self._evidences.values())
         kind = max((part.kind for part in parts), key=get_args(Kind).index)
         total = float(log_sum_exp(self._logs, axis=0))
-        return LogEvidence(total, kind=kind, of=parts[0].of, fingerprint=parts[0].fingerprint)
+        one = parts[0]
+        return LogEvidence(
+            total, kind=kind, of=one.of, fingerprint=one.fingerprint, namings=one.namings
+        )
 
     @property
     def prior(self) -> dict[str, float]:

@@ -29,6 +29,7 @@ from posteriori.estimators.parameters import (
 from posteriori.inference.sequences.chain_learning import LearnedChain
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.driven_paths import DrivenPaths
+from posteriori.inference.sequences.state_orders import naming_gain
 from posteriori.inference.weighing.approximate_beliefs import ApproximateBelief
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.types import Array, Seed
@@ -42,7 +43,7 @@ from posteriori.sequence.learning.chain_fit import (
     learn_model,
 )
 from posteriori.sequence.learning.drawn_sequences import draw_sequence
-from posteriori.sequence.learning.emission_choice import columns_by_family
+from posteriori.sequence.learning.emission_choice import columns_by_family, is_alike
 from posteriori.sequence.learning.emission_priors import prior_sizes
 from posteriori.sequence.learning.model_evidence import (
     HiddenMarkovBeliefs,
@@ -62,6 +63,9 @@ from posteriori.sequence.sequence_rows import (
 )
 
 __all__ = ["HiddenMarkovModel"]
+
+#: What a fit may leave, by its method.
+_LEARNED = ("posterior_", "log_evidence_", "symmetry_gain_", "log_likelihood_", "n_parameters_")
 
 
 class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, BaseEstimator):
@@ -85,8 +89,12 @@ class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, 
         Of the mixture of each state.
     transitions : {"full", "left-to-right"} or (K, K) of bool
         Which moves are allowed, from row to column. What is not allowed has probability 0 under every method.
-    initial_concentration, transition_concentration : float or array
-        Of the Dirichlet priors of the first state, and of each row of transitions.
+    initial_concentration : float or array, optional
+        Of the Dirichlet prior of the first state. By default 1/K, as of the weights of mixtures, which the
+        first states of many short sequences are; of "map" 1, whose densities have no mode below.
+    transition_concentration : float or array
+        Of the Dirichlet prior of each row of transitions: 1, not 1/K, which expects of a state that it leads to
+        hardly more than one other and takes states away that rows need where chains often change.
     self_concentration : float
         Added to the concentration of staying.
     emission_prior : distribution, optional
@@ -130,15 +138,17 @@ class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, 
     posterior_ : HiddenMarkovBeliefs
         ``initial``, ``transition``, ``emission`` ("variational").
     log_evidence_ : LogEvidence
-        A bound of ln p(X), which counts one order of the states; exact for one state, and where all
-        states are known ("variational").
+        A bound of ln p(X) that counts all namings of the states that neither the prior nor labels tell apart;
+        exact for one state, and where all states are known ("variational").
+    symmetry_gain_ : float
+        What counting the namings added ("variational").
     log_likelihood_ : float
         ln p(X), with "viterbi" ln p(X, z) ("em", "map", "viterbi").
     n_parameters_ : int
         Free parameters, where they can be counted ("em", "map", "viterbi").
     symbols_ : mapping from column to its symbols
     trace_ : array
-        The objective at the start and after every step.
+        The objective at the start and after every step, of one naming.
     n_iter_, converged_
         How the ascent ended.
 
@@ -192,7 +202,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, 
         covariance: str = "full",
         mixture_components: int = 2,
         transitions: Any = "full",
-        initial_concentration: Any = 1.0,
+        initial_concentration: Any = None,
         transition_concentration: Any = 1.0,
         self_concentration: float = 0.0,
         emission_prior: Any = None,
@@ -307,7 +317,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, 
         self, paths: Any, emission: Any, data: ChainData, rows: ChainRows, found: LearnedChain
     ) -> None:
         """Set what was learned."""
-        for name in ("posterior_", "log_evidence_", "log_likelihood_", "n_parameters_"):
+        for name in _LEARNED:
             self.__dict__.pop(name, None)
         of_paths, learned = found.sums[: paths.n_sums], emission.learn(found.sums[paths.n_sums :])
         if not isinstance(paths, DrivenPaths):
@@ -326,9 +336,12 @@ class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, 
             return
         first, moves, *runs = paths.beliefs(of_paths)
         self.posterior_ = HiddenMarkovBeliefs(first, moves, learned.beliefs, *runs)
+        log_b = emission.log_affinities(found.sums[paths.n_sums :])
+        self.symmetry_gain_ = naming_gain(paths, is_alike(self.emission_prior), log_b)
         certain = self.n_states == 1 or rows.all_labelled
         self.log_evidence_ = self._evidence_value(
-            found.objective, "exact" if certain and emission.exact else "bound"
+            found.objective + self.symmetry_gain_,
+            "exact" if certain and emission.exact else "bound",
         )
 
     def _evidence_value(self, value: float, kind: Kind, error: float | None = None) -> LogEvidence:

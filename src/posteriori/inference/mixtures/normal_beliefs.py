@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln, digamma, gammaln
 
-from posteriori.inference.mixtures.label_symmetry import log_affinities
+from posteriori.inference.latent.namings import log_affinities
 from posteriori.inference.mixtures.normal_maximum import NormalPrior, posterior_inverse_scale
 from posteriori.inference.mixtures.normal_scores import NormalScores, NormalStatistics
 from posteriori.numerics.linalg import triangular_inverse

@@ -21,7 +21,7 @@ from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.approximate_posterior import DrawsItsPosterior
 from posteriori.estimators.parameters import POSITIVE, check_parameters, one_of, or_none
-from posteriori.inference.mixtures.label_symmetry import symmetry_gain
+from posteriori.inference.latent.namings import symmetry_gain
 from posteriori.inference.mixtures.mixture_rows import CompleteRows, MixtureRows
 from posteriori.inference.mixtures.normal_beliefs import normal_affinities
 from posteriori.inference.mixtures.normal_draws import normal_mixture_belief

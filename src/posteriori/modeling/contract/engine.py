@@ -22,7 +22,7 @@ from posteriori.modeling.contract.options import Options
 from posteriori.modeling.contract.requests import Request
 from posteriori.modeling.forms.data_points import Data, LeftOut
 from posteriori.modeling.forms.message_graph import PassedMessages
-from posteriori.numerics.evidence import Kind as EvidenceKind
+from posteriori.numerics.evidence import Kind as EvidenceKind, Namings
 from posteriori.numerics.types import Array, IntArray, Seed
 
 if TYPE_CHECKING:
@@ -138,6 +138,9 @@ class Result(ABC):
     log_evidence: float
     kind: EvidenceKind = "exact"
     error: float = 0.0  #: How far two rules for the log evidence are apart, of a quadrature.
+    namings: Namings = (
+        "all"  #: Whether it counts all namings of classes, or the one that was found.
+    )
     looks_again: bool = False  #: Whether more data are looked at together with the earlier ones.
     trace: Sequence[float] = ()  #: The bound after every sweep of an iterative method.
     n_draws: int = 0  #: Draws that :meth:`corrected` unknowns are told by.

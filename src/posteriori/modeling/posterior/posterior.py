@@ -76,7 +76,15 @@ class Posterior:
         kinds = {result.kind for result in solved.results}
         kind: Kind = next((k for k in _WEAKEST_FIRST if k in kinds), "exact")
         error = sum(result.error for result in solved.results) if kind == "quadrature" else None
-        return LogEvidence(value, kind=kind, of=of, fingerprint=fingerprint, error=error)
+        one = any(result.namings == "one" for result in solved.results)
+        return LogEvidence(
+            value,
+            kind=kind,
+            of=of,
+            fingerprint=fingerprint,
+            error=error,
+            namings="one" if one else "all",
+        )
 
     @property
     def free_energy(self) -> Array:

@@ -177,6 +177,7 @@ def save_posterior(posterior: Posterior, path: str | os.PathLike[str]) -> None:
         "kind": evidence.kind,
         "error": None if evidence.error is None else float(evidence.error),
         "of": evidence.of,
+        "namings": evidence.namings,
         "count": fingerprint.count,
         "checksum": fingerprint.checksum,
     }
@@ -241,6 +242,7 @@ def _read(header: Any, numbers: bytes) -> SavedPosterior:
         float(header["log_evidence"]),
         kind=header["kind"],
         of=header["of"],
+        namings=header.get("namings", "all"),
         error=None if header.get("error") is None else float(header["error"]),
         fingerprint=Fingerprint(int(header["count"]), int(header["checksum"])),
     )

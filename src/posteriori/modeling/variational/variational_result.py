@@ -32,6 +32,7 @@ from posteriori.modeling.variational.augmentation.correction import (
     Correction,
     can_correct,
     correct,
+    counts_one_naming,
 )
 from posteriori.modeling.variational.densities.heavy_tails import is_weight, without_weight
 from posteriori.modeling.variational.messages.expected_factors import node_graphs
@@ -44,6 +45,7 @@ from posteriori.modeling.variational.prediction.variational_prediction import (
     predict_under_beliefs,
 )
 from posteriori.modeling.variational.responses import find_responding
+from posteriori.numerics.evidence import Namings
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array, Seed
 
@@ -97,6 +99,12 @@ class VariationalResult(Result):
     def believed(self, name: str) -> Distribution:
         """Return the belief about a variable, as the ascent found it."""
         return self.approximation.restored(name, self.problem.owner[name].marginal(name))
+
+    @cached_property
+    def namings(self) -> Namings:  # type: ignore[override]
+        """One, where there are classes that could exchange names: the ascent has found one of their orders."""
+        informed = self.informed
+        return "one" if counts_one_naming(informed.approximation, informed.problem) else "all"
 
     @cached_property
     def correction(self) -> Correction | None:

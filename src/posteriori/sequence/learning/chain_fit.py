@@ -16,11 +16,11 @@ from posteriori.inference.sequences.chain_paths import ChainPaths
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.chain_starts import ChainSearch
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows, Estimate
-from posteriori.inference.sequences.draws.evidence_draws import is_exchangeable
 from posteriori.inference.sequences.driven_paths import DrivenPaths, standardized_inputs
 from posteriori.inference.sequences.emissions.emission_contract import EmissionModel
 from posteriori.inference.sequences.run_laws import ParametricRuns
 from posteriori.inference.sequences.run_paths import RunPaths
+from posteriori.inference.sequences.state_orders import is_exchangeable
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array
 from posteriori.sequence.chain_parameters import log_of

@@ -252,7 +252,8 @@ def _poisson(prior: Any, choice: Choice) -> EmissionModel:
 def _mixture(prior: Any, choice: Choice) -> EmissionModel:
     k, m = choice.n_states, choice.n_components
     inside = _mvnormal(prior, choice._replace(n_states=k * m))
-    weights = DirichletRows(np.ones((k, m)), choice.estimate)
+    alpha = 1.0 / m if choice.estimate == "belief" else 1.0  # as of mixtures
+    weights = DirichletRows(np.full((k, m), alpha), choice.estimate)
     z = np.where(choice.x == choice.x, choice.x, np.nanmean(choice.x, axis=0))
     centers = rough_centers(z, m, choice.frequency, choice.rng, steps=10)
     near = np.eye(m)[nearest_of(z, centers)]

@@ -44,7 +44,9 @@ def allowed_moves(transitions: Any, k: int) -> Array:
 
 
 def initial_law(concentration: Any, k: int, estimate: Estimate) -> DirichletRows:
-    """Return the law of first states."""
+    """Return the law of first states; by default as that of the weights of mixtures."""
+    if concentration is None:
+        concentration = 1.0 / k if estimate == "belief" else 1.0
     alpha = _concentrations("initial_concentration", concentration, (k,), estimate)
     return DirichletRows(alpha, estimate)
 

@@ -19,11 +19,11 @@ from posteriori.distributions.coordinates import inner
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
+from posteriori.inference.latent.namings import log_affinities
 from posteriori.inference.mixtures.columns.family_columns import ColumnLayout, lay_out, shift_of
 from posteriori.inference.mixtures.columns.latent_ascent import IMAGINED, Learned, sum_of_features
 from posteriori.inference.mixtures.columns.sound_components import Shrinkable
 from posteriori.inference.mixtures.feature_pass import read_blocks_of_rows
-from posteriori.inference.mixtures.label_symmetry import log_affinities
 from posteriori.numerics.types import Array
 
 __all__ = [

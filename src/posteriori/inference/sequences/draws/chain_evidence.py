@@ -17,9 +17,9 @@ from posteriori.inference.sequences.draws.evidence_draws import (
     DrawnEvidence,
     count_orders,
     draw_evidence,
-    is_exchangeable,
 )
 from posteriori.inference.sequences.emissions.emission_contract import Sums
+from posteriori.inference.sequences.state_orders import is_exchangeable
 
 __all__ = ["estimate_chain_evidence"]
 

@@ -12,12 +12,11 @@ are exact and all orders are counted, half of the draws come from the posterior 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.mixtures.label_symmetry import symmetry_gain
+from posteriori.inference.latent.namings import symmetry_gain
 from posteriori.inference.sequences.draws.bridging import bridge
 from posteriori.inference.sequences.draws.chain_turns import (
     DrawnChain,
@@ -26,14 +25,15 @@ from posteriori.inference.sequences.draws.chain_turns import (
     sums_of_path,
 )
 from posteriori.inference.sequences.emissions.emission_contract import Sums
+from posteriori.inference.sequences.state_orders import (
+    MOST_ORDERED,
+    is_exchangeable,
+    orders_of_states,
+)
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["MOST_ORDERED", "DrawnEvidence", "count_orders", "draw_evidence", "is_exchangeable"]
-
-#: Up to so many states all their orders are counted, draw by draw.
-MOST_ORDERED = 6
-
+__all__ = ["DrawnEvidence", "count_orders", "draw_evidence"]
 
 #: Shares of what was learned by which beliefs are drawn from, in equal parts: beliefs about parameters that
 #: know nothing of one another or of the path are too narrow, and wider ones keep the weights bounded.
@@ -138,14 +138,6 @@ def count_orders(paths: Any, alike: bool) -> int:
     return _all_orders(paths, alike).n_orders
 
 
-def is_exchangeable(paths: Any) -> bool:
-    """Tell whether the prior of paths is the same under all orders of the states."""
-    first, moves = paths.initial.concentration, paths.transition.concentration
-    apart = moves[~np.eye(len(first), dtype=bool)]
-    same = np.ptp(first) == 0.0 and np.ptp(np.diag(moves)) == 0.0
-    return bool(same and (not apart.size or np.ptp(apart) == 0.0))
-
-
 def _log_orders(paths: Any, emission: Any, sums: Sums, rng: np.random.Generator) -> float:
     """Return ln K! less the orders that beliefs do not tell apart: those of states that are all but empty.
 
@@ -194,19 +186,6 @@ def _log_joint(paths: Any, drawn: DrawnChain, progress: Callable[[], Any] | None
     return logs + log_prior_of_chain(paths, drawn)
 
 
-def _orders(paths: Any, alike: bool) -> Iterator[Array]:
-    """Yield the orders of states that leave the prior as it is."""
-    k = paths.n_states
-    if not alike or k > MOST_ORDERED:
-        yield np.arange(k)
-        return
-    before = [law.concentration for law in paths.tables]
-    for order in map(np.array, permutations(range(k))):
-        after = paths.reorder(tuple(before), order)
-        if all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)):
-            yield order
-
-
 class _Orders(NamedTuple):
     """Orders of states that leave the prior as it is.
 
@@ -228,7 +207,7 @@ class _Orders(NamedTuple):
 
 
 def _all_orders(paths: Any, alike: bool) -> _Orders:
-    states = np.array(list(_orders(paths, alike)))
+    states = np.array(list(orders_of_states(paths, alike)))
     numbered = tuple(
         np.arange(law.concentration.size).reshape(law.concentration.shape) for law in paths.tables
     )

@@ -86,6 +86,10 @@ class ColumnEmission(NamedTuple):
         """Return the sums of states in another order."""
         return tuple(one for part, own in self._divided(sums) for one in part.reorder(own, order))
 
+    def log_affinities(self, sums: Sums) -> Array:
+        """Return the sum over all parts."""
+        return np.sum([part.log_affinities(own) for part, own in self._divided(sums)], axis=0)
+
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw the parameters of all parts."""
         drawn = [part.draw(own, size, rng) for part, own in self._divided(sums)]

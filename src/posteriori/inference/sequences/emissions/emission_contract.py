@@ -82,7 +82,11 @@ class LearnedEmission(NamedTuple):
 
 
 class EmissionModel(Protocol):
-    """Rows, and how what states emit is learned from them."""
+    """Rows, and how what states emit is learned from them.
+
+    Those with beliefs have ``log_affinities(sums)`` as well, ln ∫√(q_j q_k) (K, K) or a bound from above, and where
+    these can be drawn from ``draw(sums, size, rng)``.
+    """
 
     @property
     def numeric(self) -> bool:

@@ -21,6 +21,7 @@ from posteriori.distributions.coordinates import flatten_natural
 from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.inference.mixtures.columns.family_models import (
     ConjugateModel,
+    belief_affinities,
     conjugate_model,
     exponential_model,
     moved,
@@ -121,6 +122,10 @@ class BeliefModel(NamedTuple):
         """Return the beliefs, with −KL."""
         return self.beliefs.learn(sums)
 
+    def log_affinities(self, sums: Array) -> Array:
+        """Return ln ∫√(q_j q_k), (K, K)."""
+        return belief_affinities(self.beliefs.believe(sums))
+
     def draw(self, sums: Array, size: int, rng: np.random.Generator) -> DrawnFeatures:
         """Draw parameters from the beliefs about them."""
         pair, layout, k = self.beliefs.pair, self.beliefs.layout, len(sums)
@@ -204,6 +209,10 @@ class FeatureEmission(NamedTuple):
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the sums of states in another order."""
         return reordered(sums, order)
+
+    def log_affinities(self, sums: Sums) -> Array:
+        """Return ln ∫√(q_j q_k) of the beliefs, (K, K)."""
+        return np.asarray(self.model.log_affinities(sums[0]))
 
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw parameters from the beliefs about them."""

@@ -14,6 +14,7 @@ from scipy.special import gammaln
 
 from posteriori.distributions.batches import take_members
 from posteriori.distributions.composites.mixture import Mixture
+from posteriori.inference.latent.namings import symmetry_gain
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows, draw_rows
 from posteriori.inference.sequences.emissions.emission_contract import (
     EmissionDraws,
@@ -118,6 +119,14 @@ class MixtureEmission(NamedTuple):
         k, m = self._shape
         inside = np.arange(k * m).reshape(k, m)[order].ravel()
         return sums[0][order], *self.components.reorder(sums[1:], inside)
+
+    def log_affinities(self, sums: Sums) -> Array:
+        r"""Return ln \{perm B/M!\} (K, K) with the coefficients B of two states' components, in any order of these."""
+        k, m = self._shape
+        each = self.components.log_affinities(sums[1:]).reshape(k, m, k, m)
+        if not self.alike:
+            return np.einsum("jmkm->jk", each)
+        return np.array([[-symmetry_gain(each[i, :, j]) for j in range(k)] for i in range(k)])
 
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw weights and components from the beliefs about them.

@@ -157,6 +157,10 @@ class NormalEmission(NamedTuple):
         counts, first, second = sums
         return counts[order], first[order], second if self.rows.kind == "shared" else second[order]
 
+    def log_affinities(self, sums: Sums) -> Array:
+        """Return ln ∫√(q_j q_k) of the beliefs, (K, K)."""
+        return self._law.log_affinities(NormalStatistics(*sums))
+
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw means and precisions, in the units of the rows, from the beliefs about them."""
         drawn = self._law.draw(NormalStatistics(*sums), size, rng)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.special import gammaln
 
 from posteriori.distributions.conjugate.pair import find_pair
 from posteriori.distributions.joint.normal_wishart import NormalWishart
@@ -23,10 +24,12 @@ from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.distributions.vectors.wishart import Wishart
+from posteriori.inference.latent.namings import log_affinities
 from posteriori.inference.mixtures.normal_beliefs import (
     component_divergence,
     expected_scores,
     learn_belief,
+    normal_affinities,
 )
 from posteriori.inference.mixtures.normal_maximum import (
     NormalParts,
@@ -84,6 +87,9 @@ class NormalLaw(Protocol):
     def learn(self, statistics: NormalStatistics, units: Units) -> LearnedEmission:
         """Return what beliefs predict of rows, and the beliefs."""
 
+    def log_affinities(self, statistics: NormalStatistics) -> Array:
+        """Return ln ∫√(q_j q_k) of the beliefs, (K, K), or a bound from above."""
+
     def draw(
         self, statistics: NormalStatistics, size: int, rng: np.random.Generator
     ) -> DrawnNormals:
@@ -110,6 +116,10 @@ class OwnPrecisions(NamedTuple):
     def learn(self, statistics: NormalStatistics, units: Units) -> LearnedEmission:
         """Return Student's t of rows, and normal–Wishart beliefs."""
         return _predicted(belief_in_rows(learn_belief(statistics, self.prior), units))
+
+    def log_affinities(self, statistics: NormalStatistics) -> Array:
+        """Return ln ∫√(q_j q_k), (K, K)."""
+        return normal_affinities(learn_belief(statistics, self.prior))
 
     def draw(
         self, statistics: NormalStatistics, size: int, rng: np.random.Generator
@@ -181,6 +191,21 @@ class SharedPrecision(NamedTuple):
         scales = np.broadcast_to(0.5 * (scale + scale.T), (k, *scale.shape))
         dof = np.full(k, float(q.precision.dof))
         return _predicted(NormalWishart(units.raw_means(q.means), q.strength, dof, scales))
+
+    def log_affinities(self, statistics: NormalStatistics) -> Array:
+        r"""Return a bound of ln ∫√(q_j q_k), (K, K), whose sums over orders bound those of all states together.
+
+        Given Λ a coefficient is :math:`c_{jk}\exp(-\tfrac14 h_{jk}δ^\topΛδ)` with δ = m_j − m_k; by Hölder's
+        inequality the mean of a product of K of them is at most the product of :math:`(E f^K)^{1/K}`.
+        """
+        q, (k, d) = self._beliefs(statistics), statistics.sums.shape
+        total = q.strength[:, None] + q.strength
+        product = q.strength[:, None] * q.strength
+        shift = q.means[:, None] - q.means
+        pull = np.einsum("jki,il,jkl->jk", shift, q.precision.scale, shift)
+        log_c = 0.5 * d * np.log(2.0 * np.sqrt(product) / total)
+        spread = np.log1p(0.5 * k * product / total * pull)
+        return np.asarray(log_c - 0.5 * q.precision.dof / k * spread)
 
     def draw(
         self, statistics: NormalStatistics, size: int, rng: np.random.Generator
@@ -280,6 +305,20 @@ class SphericalPrecisions(NamedTuple):
         )
         beliefs = SphericalBeliefs(means, q.mean_strength, Gamma(q.precision.shape, rate=rate))
         return LearnedEmission(predicted, beliefs)
+
+    def log_affinities(self, statistics: NormalStatistics) -> Array:
+        """Return ln ∫√(q_j q_k), (K, K)."""
+        q, d = self._beliefs(statistics), statistics.sums.shape[1]
+        first = q.mean_strength[:, None] * q.location
+        second = q.precision.rate + 0.5 * (first * q.location).sum(axis=1)
+
+        def log_normalizer(a: Array, kappa: Array, at: Array, b: Array) -> Array:
+            rate = b - 0.5 * (at**2).sum(axis=-1) / kappa
+            return gammaln(a) - a * np.log(rate) - 0.5 * d * np.log(kappa)
+
+        parts = q.precision.shape, q.mean_strength, first, second
+        halfway = log_normalizer(*(0.5 * (part[:, None] + part) for part in parts))
+        return log_affinities(log_normalizer(*parts), halfway)
 
     def draw(
         self, statistics: NormalStatistics, size: int, rng: np.random.Generator

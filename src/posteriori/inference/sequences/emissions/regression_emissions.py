@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.joint.matrix_normal_wishart import MatrixNormalWishart
+from posteriori.inference.mixtures.columns.family_models import belief_affinities
 from posteriori.inference.mixtures.columns.latent_ascent import sums_of_shares
 from posteriori.inference.mixtures.normal_maximum import FLOOR
 from posteriori.inference.mixtures.normal_scores import (
@@ -142,6 +143,10 @@ class RegressionEmission(NamedTuple):
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the sums of states in another order."""
         return reordered(sums, order)
+
+    def log_affinities(self, sums: Sums) -> Array:
+        """Return ln ∫√(q_j q_k) of the beliefs, (K, K)."""
+        return belief_affinities(self._beliefs(sums[0]))
 
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw weights and precisions from the beliefs about them."""

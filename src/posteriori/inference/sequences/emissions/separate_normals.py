@@ -18,6 +18,7 @@ from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.inference.mixtures.columns.family_columns import ColumnLayout, lay_out, shift_of
+from posteriori.inference.mixtures.columns.family_models import belief_affinities
 from posteriori.inference.mixtures.columns.latent_ascent import Learned
 from posteriori.inference.sequences.emissions.emission_contract import LearnedEmission
 from posteriori.inference.sequences.emissions.feature_emissions import (
@@ -78,6 +79,10 @@ class SeparateModel(NamedTuple):
         theta = self.layout.join([tau * mean, -0.5 * tau], offset)
         apart = np.sum(beliefs.mean.kl(self.means)) + np.sum(beliefs.precision.kl(self.precisions))
         return Learned(theta, -float(apart), beliefs)
+
+    def log_affinities(self, sums: Array) -> Array:
+        """Return ln ∫√(q_j q_k), (K, K)."""
+        return np.sum([belief_affinities(q) for q in self.learn(sums).components], axis=0)
 
     def draw(self, sums: Array, size: int, rng: np.random.Generator) -> DrawnFeatures:
         """Draw means and precisions from the beliefs about them."""

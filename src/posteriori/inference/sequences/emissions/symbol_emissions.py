@@ -13,6 +13,7 @@ from scipy.special import gammaln
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.inference.classes.column_densities import CategoryClasses
+from posteriori.inference.mixtures.columns.family_models import belief_affinities
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows, Estimate, draw_rows
 from posteriori.inference.sequences.emissions.emission_contract import (
     EmissionDraws,
@@ -88,6 +89,11 @@ class SymbolEmission(NamedTuple):
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the counts of states in another order."""
         return reordered(sums, order)
+
+    def log_affinities(self, sums: Sums) -> Array:
+        """Return ln ∫√(q_j q_k) of the tables of all columns, (K, K)."""
+        beliefs = (law.belief(part) for law, part in zip(self.laws, sums, strict=True))
+        return np.sum([belief_affinities(belief) for belief in beliefs], axis=0)
 
     def draw(self, sums: Sums, size: int, rng: np.random.Generator) -> EmissionDraws:
         """Draw tables from the beliefs about them."""

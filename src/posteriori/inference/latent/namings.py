@@ -17,9 +17,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
+from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
 
-__all__ = ["log_affinities", "symmetry_gain"]
+__all__ = ["gain_of_orders", "log_affinities", "symmetry_gain"]
 
 #: A permanent is summed over all 2^K sets of columns up to here; beyond, row sums bound it.
 _MOST_EXACT = 12
@@ -46,7 +47,8 @@ def symmetry_gain(log_b: Array) -> float:
     Parameters
     ----------
     log_b : (K, K)
-        Logarithms of Bhattacharyya's coefficients.
+        Logarithms of Bhattacharyya's coefficients. Where components have exchangeable parts of their own, those
+        of the even mixtures of their copies, of which that of one with itself is below 0.
 
     Examples
     --------
@@ -58,6 +60,12 @@ def symmetry_gain(log_b: Array) -> float:
     b = np.exp(log_b)
     log_permanent = _log_permanent(b) if len(b) <= _MOST_EXACT else np.log(b.sum(axis=1)).sum()
     return float(max(gammaln(len(b) + 1.0) - log_permanent, 0.0))
+
+
+def gain_of_orders(log_b: Array, orders: Array) -> float:
+    """Return ln |G| − ln Σ_σ Π_j B_{jσ(j)}, never below 0, where only the orders σ (G, K) are alike a priori."""
+    each = log_b[np.arange(len(log_b)), orders].sum(axis=1)
+    return float(max(np.log(len(orders)) - log_sum_exp(each), 0.0))
 
 
 def _log_permanent(b: Array) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from posteriori import NormalWishart
-from posteriori.inference.mixtures.label_symmetry import symmetry_gain
+from posteriori.inference.latent.namings import symmetry_gain
 from posteriori.inference.mixtures.normal_beliefs import learn_belief, normal_affinities
 from posteriori.inference.mixtures.normal_maximum import NormalPrior
 from posteriori.inference.mixtures.normal_scores import NormalStatistics

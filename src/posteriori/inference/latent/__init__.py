@@ -1,0 +1,1 @@
+"""Rows that belong to something: components, assignments, one ascent."""
