@@ -9,7 +9,8 @@ __all__ = ["SEGMENTS"]
 _CHAIN = "posteriori.sequence.HiddenMarkovModel"
 
 #: Segments last: a state is believed to stay as if it had been seen to four times more than to move to each other.
-_STAYS = {"self_concentration": 4.0}
+#: A few long series have few first rows, which say nothing of how many states there are: none is held back.
+_STAYS = {"self_concentration": 4.0, "initial_concentration": 1.0}
 
 SEGMENTS: tuple[Candidate, ...] = (
     Candidate(
