@@ -32,7 +32,6 @@ from posteriori.modeling.variational.augmentation.correction import (
     Correction,
     can_correct,
     correct,
-    counts_one_naming,
 )
 from posteriori.modeling.variational.densities.heavy_tails import is_weight, without_weight
 from posteriori.modeling.variational.messages.expected_factors import node_graphs
@@ -81,6 +80,10 @@ class VariationalResult(Result):
         self.ascent = ascent
         self.names = tuple(name for name in approximation.names if not is_weight(name))
         self.kind = "type-II" if approximation.options.form else "bound"
+        structure, known = approximation.structure, approximation.bound.evidence
+        classes = {n for n, kind in structure.exchangeable.items() if kind == "classes"}
+        #: Where no prior tells classes apart the ascent has found one of their orders.
+        self.namings: Namings = "one" if classes - {*structure.named, *known} else "all"
         self.trace = ascent.trace
         self.log_evidence = ascent.trace[-1]
         #: Densities on grids have no prior that they could be: all data are looked at again.
@@ -99,12 +102,6 @@ class VariationalResult(Result):
     def believed(self, name: str) -> Distribution:
         """Return the belief about a variable, as the ascent found it."""
         return self.approximation.restored(name, self.problem.owner[name].marginal(name))
-
-    @cached_property
-    def namings(self) -> Namings:  # type: ignore[override]
-        """One, where there are classes that could exchange names: the ascent has found one of their orders."""
-        informed = self.informed
-        return "one" if counts_one_naming(informed.approximation, informed.problem) else "all"
 
     @cached_property
     def correction(self) -> Correction | None:

@@ -8,7 +8,7 @@ are smooth and have the right tails.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ from posteriori.modeling.variational.nodes.discrete_node import DiscreteNode
 from posteriori.numerics.telling.progress import Progress
 from posteriori.numerics.types import Array
 
-__all__ = ["Correction", "can_correct", "correct", "counts_one_naming"]
+__all__ = ["Correction", "can_correct", "correct"]
 
 #: Rows, and numbers of the largest table, up to which a block is small: a second or two at most, chains twice that.
 _ROWS, _SMALL = 300, 2500
@@ -106,29 +106,16 @@ def correct(approximation: Approximation, fitted: Problem) -> Correction | None:
 def _find_namings(approximation: Approximation, fitted: Problem) -> dict[str, Namings] | None:
     """Return the namings of all classes that could exchange names; None of too many."""
     found = {}
-    for name, p, alike in _classes_alike(approximation, fitted):
-        if count_namings(alike) > _MOST_NAMINGS:
-            return None
-        found[name] = Namings(p[0], alike)
-    return found
-
-
-def counts_one_naming(approximation: Approximation, fitted: Problem) -> bool:
-    """Tell whether there are classes that could exchange names: a bound knows one naming of them."""
-    return any(True for _ in _classes_alike(approximation, fitted))
-
-
-def _classes_alike(
-    approximation: Approximation, fitted: Problem
-) -> Iterator[tuple[str, Any, list[tuple[int, ...]]]]:
-    """Yield variables whose states could exchange names, what is believed of them, and the groups of states."""
-    for name, kind in approximation.structure.exchangeable.items():
-        p = fitted.owner[name].centre(name) if kind == "classes" else None
+    for name in approximation.structure.exchangeable:
+        p = fitted.owner[name].centre(name)
         if p is None or name in approximation.bound.evidence:
             continue
         alike = find_alike(approximation.monomials, name, p.shape[-1])
+        if count_namings(alike) > _MOST_NAMINGS:
+            return None
         if alike:
-            yield name, p, alike
+            found[name] = Namings(p[0], alike)
+    return found
 
 
 class Correction:
