@@ -124,7 +124,9 @@ def _height(p: Array, w: Array) -> float:
         return float(np.log(p @ w).mean() - w.sum())
 
 
-def bootstrapped_weights(log_scores: Any, rng: np.random.Generator, draws: int = 1000) -> Array:
+def bootstrapped_weights(
+    log_scores: Any, rng: np.random.Generator, log_odds: Any = 0.0, draws: int = 1000
+) -> Array:
     """Return posterior odds averaged over a Bayesian bootstrap of the blocks that they come from.
 
     Blocks count g ~ B · Dirichlet(1, …, 1) times: a lead that one block alone gives is shared with those
@@ -135,6 +137,8 @@ def bootstrapped_weights(log_scores: Any, rng: np.random.Generator, draws: int =
     log_scores : (B, K)
         Log density of every block under every model, finite.
     rng : Generator
+    log_odds : (K,), optional
+        Of the models before any block, which no bootstrap changes.
     draws : int
         Of the bootstrap.
 
@@ -155,7 +159,7 @@ def bootstrapped_weights(log_scores: Any, rng: np.random.Generator, draws: int =
             f"log_scores must be finite numbers of shape (B, K), got shape {scores.shape}"
         )
     counts = len(scores) * rng.dirichlet(np.ones(len(scores)), size=draws)
-    return softmax(counts @ scores, axis=1).mean(axis=0)
+    return softmax(counts @ scores + log_odds, axis=1).mean(axis=0)
 
 
 def log_mixed(log_densities: Array, weights: Array) -> Array:

@@ -91,3 +91,16 @@ def test_what_goes_no_further_is_said() -> None:
     assert "constant" in asked.outcomes
     short = forecast(yearly(20), time="year", value="flow", horizon=3, origins=2)
     assert not any("far behind" in n for n in short.notes)
+
+
+def test_odds_are_against_what_claims_much() -> None:
+    """Each claim about all the future costs as much: a level to return to, a slope without end, growth in proportion."""
+    traits = ("regular", "positive", "seasonal", "short season", "counts", "without inputs")
+    odds = {c.name: c.log_odds for c in candidates_for("series", targets=traits)}
+    claim = odds["constant"]
+    assert claim < 0.0
+    free = ("walk", "seasonal walk", "level", "drift + season", "damped trend", "counts")
+    assert {odds[name] for name in free} == {0.0}
+    once = ("autoregression", "trend + season", "constant + season + autoregression", "log level")
+    assert {odds[name] for name in once} == {claim}
+    assert odds["log trend"] == odds["log autoregression"] == 2.0 * claim

@@ -123,18 +123,19 @@ def test_errors_are_in_units_of_the_seasonal_naive_one() -> None:
     assert told["inside 95 %"] == 1.0
 
 
-def _share(blocks: list[float]) -> float:
-    """Return E[1/(1 + exp Σ g_b d_b)] over g ~ B · Dirichlet(1, …, 1), from many draws, one by one."""
+def _share(blocks: list[float], odds: float = 0.0) -> float:
+    """Return E[1/(1 + exp(odds + Σ g_b d_b))] over g ~ B · Dirichlet(1, …, 1), from many draws, one by one."""
     rng, shares = np.random.default_rng(7), []
     for _ in range(8_000):
         waits = [rng.exponential() for _ in blocks]
         told = sum(w * d for w, d in zip(waits, blocks, strict=True)) * len(blocks) / sum(waits)
-        shares.append(1.0 / (1.0 + np.exp(told)))
+        shares.append(1.0 / (1.0 + np.exp(odds + told)))
     return float(np.mean(shares))
 
 
-def test_the_average_has_the_weights_of_what_is_known_at_each_origin() -> None:
-    """Two models; stretches of five values, and origins, whose five forecasts count for √5 values."""
+@pytest.mark.parametrize("odds", [0.0, -1.0])
+def test_the_average_has_the_weights_of_what_is_known_at_each_origin(odds: float) -> None:
+    """Two models, one doubted before; stretches of five values, and origins, whose five forecasts count for √5 values."""
     problem, rng = problem_of(Y, 5, (20, 25)), np.random.default_rng(0)
     logs, known = rng.normal(-1.0, 0.6, (2, 10)), rng.normal(-1.0, 0.2, (2, 45))
     whole = rng.normal(-1.0, 0.2, (2, 40))
@@ -142,7 +143,9 @@ def test_the_average_has_the_weights_of_what_is_known_at_each_origin() -> None:
         OriginScores(one, np.zeros(10), np.full(10, level), np.zeros((10, 50)), before)
         for one, level, before in zip(logs, (0.2, 0.6), known, strict=True)
     ]
-    averaged, weights = average_scores(scores, list(whole), problem, np.random.default_rng(0))
+    averaged, weights = average_scores(
+        scores, list(whole), problem, np.random.default_rng(0), np.array([0.0, odds])
+    )
     behind = logs[1] - logs[0]
     origins = [behind[:5].sum() / np.sqrt(5.0), behind[5:].sum() / np.sqrt(5.0)]
 
@@ -150,9 +153,9 @@ def test_the_average_has_the_weights_of_what_is_known_at_each_origin() -> None:
         gaps = terms[1] - terms[0]
         return [gaps[k : k + length].sum() for k in range(0, len(gaps), length)]
 
-    first = _share(stretches(known[:, :20], 4))
-    second = _share([*stretches(known[:, 20:], 5), origins[0]])
-    last = _share([*stretches(whole, 5), *origins])
+    first = _share(stretches(known[:, :20], 4), odds)
+    second = _share([*stretches(known[:, 20:], 5), origins[0]], odds)
+    last = _share([*stretches(whole, 5), *origins], odds)
     shares = np.repeat([first, second], 5)
     error = 5.0 * 0.5 / np.sqrt(1000)  # of a mean of 1000 numbers between 0 and 1
     np.testing.assert_allclose(averaged.level, 0.2 * shares + 0.6 * (1.0 - shares), atol=error)
@@ -198,7 +201,7 @@ def test_candidates_suit_their_series() -> None:
     assert not names & {"log level", "counts", "level + season"}
     assert "counts" in {c.name for c in suited_series(problem_of(np.rint(np.abs(Y)), 4, ()), ())}
     seasonal = problem_of(Y, 4, ())._replace(periods=(12.0,))
-    assert len(suited_series(seasonal, ())) == 23
+    assert len(suited_series(seasonal, ())) == 25
     assert [c.name for c in suited_series(problem_of(np.full(20, 3.0), 4, ()), ())] == ["constant"]
     with pytest.raises(
         ValueError, match="'counts' is for counts, which the series is not; leave it out of models"

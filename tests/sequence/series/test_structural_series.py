@@ -82,7 +82,7 @@ def test_forecasts_and_paths_are_those_of_the_joint_distribution(fitted):
 
 
 @pytest.mark.parametrize(
-    "trend", ["constant", "walk", "seasonal walk", "level", "line", "trend", "smooth"]
+    "trend", ["constant", "walk", "seasonal walk", "level", "line", "drift", "trend", "smooth"]
 )
 def test_updated_is_refitted_at_fixed_scales(trend):
     """In the units of the first values the state after all values is the same either way."""
@@ -93,6 +93,7 @@ def test_updated_is_refitted_at_fixed_scales(trend):
         "seasonal walk": ["level"],
         "level": ["noise", "level"],
         "line": ["noise"],
+        "drift": ["noise", "level"],
         "trend": ["noise", "level", "slope"],
         "smooth": ["noise", "slope"],
     }[trend]
@@ -108,6 +109,18 @@ def test_updated_is_refitted_at_fixed_scales(trend):
     np.testing.assert_allclose(in_one.forecast(3).mean, seen.mean, atol=1e-9)
     np.testing.assert_allclose(in_one.log_predictive_, updated.log_predictive_, atol=1e-9)
     np.testing.assert_allclose(in_one.components_["fit"], updated.components_["fit"], atol=1e-9)
+
+
+def test_a_drift_is_a_line_beside_a_walk_and_noise():
+    """Cov = (3 sd)² + (4 sd/T)² tt' + q min(t, t') + r, where first level and slope are as wide as the series."""
+    y = np.cumsum(np.random.default_rng(5).normal(0.4, 1.0, 25))
+    t = np.arange(25.0)
+    model = StructuralSeries("drift", scales={"noise": 0.9, "level": 0.6}).fit(y)
+    cov = (3.0 * y.std()) ** 2 + (4.0 * y.std() / 24.0) ** 2 * np.outer(t, t)
+    cov += 0.6**2 * np.minimum.outer(t, t) + 0.9**2 * np.eye(25)
+    joint = multivariate_normal(np.full(25, y.mean()), cov)
+    assert float(model.log_evidence_) == pytest.approx(joint.logpdf(y), abs=1e-8)
+    assert model.forecast(3).mean[2] > y[-1]
 
 
 def test_integrated_evidence_is_the_integral_over_two_scales():

@@ -329,6 +329,7 @@ def _add_average(
         [o.model[-1].log_predictive_ for o in members.values()],
         problem,
         np.random.default_rng(options.seed),
+        np.array([o.candidate.log_odds for o in members.values()]),
     )
     weights = dict(zip(members, shares.tolist(), strict=True))
     kept = {name: share for name, share in weights.items() if share > 0.0}

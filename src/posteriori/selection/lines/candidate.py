@@ -52,6 +52,9 @@ class Candidate(NamedTuple):
         With fewer it would promise too much, and runs only if it is asked for.
     thorough : bool
         Whether it costs much and seldom wins: it runs only if it, or a thorough comparison, is asked for.
+    log_odds : float
+        Prior log odds beside models that claim little; of a series claims are a level to return to, a slope that
+        wanders without end, and growth in proportion.
     title : str
         What it is, in words that need no course; the name where that says it.
     """
@@ -72,6 +75,7 @@ class Candidate(NamedTuple):
     fewest_rows: int = 0
     thorough: bool = False
     title: str = ""
+    log_odds: float = 0.0
 
     @property
     def words(self) -> str:

@@ -3,7 +3,7 @@ r"""The average of candidates that forecast a series from its origins.
 Candidates are averaged by what they said one step ahead of all values, which adds up to their evidence, and by
 what they said of the H steps after each origin. Such forecasts err together: they count for √H values, between 1
 if one error made all others and H if each had its own. Which model leads may hang on a few stretches of the
-series: the odds are averaged over a bootstrap of these.
+series: the odds are averaged over a bootstrap of these, beside odds that models have before any value.
 
 Reference: Y. Yao, A. Vehtari, D. Simpson & A. Gelman, "Using stacking to average Bayesian predictive
 distributions", 2018.
@@ -34,6 +34,7 @@ def average_scores(
     known: Sequence[Array],
     problem: ForecastProblem,
     rng: np.random.Generator,
+    log_odds: Array | float = 0.0,
 ) -> tuple[OriginScores, Array]:
     """Return what the average says, at each origin with the weights of what was known then, and its weights.
 
@@ -45,6 +46,8 @@ def average_scores(
         ln p(y_t | earlier values) of all steps, by candidate.
     problem : ForecastProblem
     rng : Generator
+    log_odds : (K,)
+        Of the candidates before any value.
 
     Returns
     -------
@@ -59,7 +62,7 @@ def average_scores(
     )
     parts, start = [], 0
     for k, later in enumerate(told):
-        weights = _weights(before[k], told[:k], problem, rng)
+        weights = _weights(before[k], told[:k], problem, rng, log_odds)
         here = slice(start, start := start + len(later))
         levels = np.stack([one.level[here] for one in scores], axis=1)
         draws = _mixed_draws([one.draws[here] for one in scores], weights, rng)
@@ -67,11 +70,15 @@ def average_scores(
         parts.append(OriginScores(*said, log_mixed(before[k], weights)))
     joined = join_origins(parts, problem)
     assert joined is not None
-    return joined, _weights(np.stack(known, axis=1), told, problem, rng)
+    return joined, _weights(np.stack(known, axis=1), told, problem, rng, log_odds)
 
 
 def _weights(
-    known: Array, told: Sequence[Array], problem: ForecastProblem, rng: np.random.Generator
+    known: Array,
+    told: Sequence[Array],
+    problem: ForecastProblem,
+    rng: np.random.Generator,
+    log_odds: Array | float,
 ) -> Array:
     """Return weights by stretches of what is known, (T, K), and by origins, (H, K) each, without the smallest."""
     if problem.step > 0.0:  # no value has a probability above 1
@@ -80,7 +87,7 @@ def _weights(
     stretches = np.array_split(_behind_best(known), max(1, len(known) // length))
     blocks = [part.sum(axis=0) for part in stretches]
     blocks += [_behind_best(part).sum(axis=0) / np.sqrt(len(part)) for part in told]
-    found = bootstrapped_weights(np.array(blocks), rng)
+    found = bootstrapped_weights(np.array(blocks), rng, log_odds)
     kept = np.where(found < _LEAST_SHARE, 0.0, found)
     return kept / kept.sum()
 

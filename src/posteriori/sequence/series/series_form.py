@@ -39,7 +39,7 @@ __all__ = [
 #: Whole periods up to this have an effect for each step; longer and broken ones are sums of waves.
 LARGEST_DUMMY = 24
 #: Trends that have a slope.
-_SLOPED = ("line", "trend", "damped", "smooth")
+_SLOPED = ("line", "drift", "trend", "damped", "smooth")
 #: Trends that have a level and no noise beside it.
 _NOISELESS = ("walk", "seasonal walk")
 #: Expected logarithm of the variance of each part, beside that of the noise.
@@ -138,7 +138,9 @@ class SeriesForm(NamedTuple):
     def scale_names(self) -> list[str]:
         """Names of the scales, "noise" first."""
         found = [] if self.trend in _NOISELESS else ["noise"]
-        found += ["level"] if self.trend in (*_NOISELESS, "level", "trend", "damped") else []
+        found += (
+            ["level"] if self.trend in (*_NOISELESS, "level", "drift", "trend", "damped") else []
+        )
         found += ["slope"] if self.trend in ("trend", "damped", "smooth") else []
         found += self.season_names
         found += ["cycle"] if self.cycle else []
@@ -177,7 +179,7 @@ class SeriesForm(NamedTuple):
     @property
     def accepts_irregular(self) -> bool:
         """Whether times need not be steps."""
-        plain = self.trend in ("constant", "walk", "line", "level", "trend", "smooth")
+        plain = self.trend in ("constant", "walk", "line", "level", "drift", "trend", "smooth")
         drifts = self.drifting and self.n_inputs > 0
         return plain and not (self.seasons or self.cycle or self.autoregression or drifts)
 

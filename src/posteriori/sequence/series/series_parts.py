@@ -83,6 +83,8 @@ def trend_part(
     noises = {"level": delta[:, None, None] * first, "slope": delta[:, None, None] * second}
     if kind == "line":
         noises = {}
+    elif kind == "drift":
+        del noises["slope"]
     elif kind == "smooth":
         rows = [[delta**3 / 3, delta**2 / 2], [delta**2 / 2, delta]]
         noises = {"slope": np.moveaxis(np.array(rows), -1, 0)}

@@ -53,7 +53,17 @@ from posteriori.sequence.series.series_rows import SeriesRows
 
 __all__ = ["StructuralSeries"]
 
-_TRENDS = ("constant", "walk", "seasonal walk", "level", "line", "trend", "damped", "smooth")
+_TRENDS = (
+    "constant",
+    "walk",
+    "seasonal walk",
+    "level",
+    "line",
+    "drift",
+    "trend",
+    "damped",
+    "smooth",
+)
 _SMOOTHNESS = (None, 0.5, 1.5, 2.5)
 #: Draws of the scales that components are averaged over.
 _COMPONENT_DRAWS = 32
@@ -66,9 +76,9 @@ class StructuralSeries(SeriesEstimator):
 
     Parameters
     ----------
-    trend : {"constant", "walk", "seasonal walk", "level", "line", "trend", "damped", "smooth"}
+    trend : {"constant", "walk", "seasonal walk", "level", "line", "drift", "trend", "damped", "smooth"}
         A fixed level; a random walk without noise; one from season to season, of the shortest period; a
-        level that drifts; a straight line; a level and a slope that drift; the same with a slope that dies
+        level that drifts; a straight line; a level that drifts beside a slope that stays; both drifting; the same with a slope that dies
         away; a slope alone that drifts, which makes the trend a cubic spline.
     seasons : tuple of float
         Periods in steps. Whole ones up to 24 have one effect a step; others are sums of waves, their
