@@ -161,7 +161,7 @@ def test_the_table_of_the_caller_is_left_as_it_is():
 
 
 def test_predictions_keep_the_index_of_the_table():
-    found = fast(mixed_table()[[*INPUTS, "y"]])
+    found = fast(mixed_table()[[*INPUTS, "y"]], single=True)
     new = mixed_table(5, seed=4).set_axis(list("vwxyz"))
     predicted = found.model.predict(new, mass=0.8)
     assert list(predicted.index) == list("vwxyz")

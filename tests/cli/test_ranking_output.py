@@ -124,7 +124,7 @@ def test_the_same_reason_is_said_once(analysis: Analysis) -> None:
 
 
 def test_show_prints_a_true_minus(analysis: Analysis, tmp_path: Path) -> None:
-    save_model(analysis.model, tmp_path / "m.po")
+    save_model(analysis.table_model(analysis.best_single), tmp_path / "m.po")
     output = CliRunner().invoke(app, ["show", str(tmp_path / "m.po")]).output
     assert "log evidence: −" in output
     assert "log evidence: -" not in output

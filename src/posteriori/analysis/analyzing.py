@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, TypedDict, Unpack, overload
 
@@ -13,6 +14,7 @@ from posteriori.analysis.densities.joint_problem import (
     make_joint_problem,
 )
 from posteriori.analysis.fitting.running import Outcome, run_in_stages
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.table.columns import describe_columns
 from posteriori.analysis.table.reading import to_pandas
 from posteriori.analysis.targets.concluding import conclude
@@ -24,6 +26,7 @@ from posteriori.analysis.targets.table_problem import (
     suited_candidates,
 )
 from posteriori.analysis.tasks.contract import Table
+from posteriori.selection.candidates import Candidate
 
 __all__ = ["compare"]
 
@@ -42,6 +45,8 @@ class _Options(TypedDict, total=False):
     costs: Mapping[Any, float] | None
     positive: Any
     thorough: bool
+    single: bool
+    save_model: str | None
     day_first: bool | None
     on_outcome: Callable[[Outcome, int, float], None] | None
 
@@ -69,6 +74,8 @@ def compare(
     costs: Mapping[Any, float] | None = None,
     positive: Any = None,
     thorough: bool = False,
+    single: bool = False,
+    save_model: str | None = None,
     day_first: bool | None = None,
     on_outcome: Callable[[Outcome, int, float], None] | None = None,
 ) -> Analysis | TableDensity:
@@ -112,6 +119,10 @@ def compare(
         Of a target: also try the models that cost much and seldom win, and report what takes further
         fits, which are the evidence of models without a prior and how far priors move that of the others.
         All models are fitted to all rows.
+    single : bool
+        Act on the best single model, and save that, rather than the average of all.
+    save_model : str, optional
+        The model to act on, and to save, by its name in the ranking.
     day_first : bool, optional
         The order of dates such as 01/02/2020; where it is not told and both would fit, a note says which was taken.
     on_outcome : callable, optional
@@ -151,7 +162,7 @@ def compare(
         on_outcome=on_outcome,
     )
     if target is None:
-        _require_joint(task, loss, costs, positive)
+        _require_joint(task, loss, costs, positive, single or save_model)
         columns = describe_columns(frame, drop, day_first=day_first)
         joint, converted, columns = make_joint_problem(frame, columns, folds, seed)
         reached = run(joint, joint_candidates(joint, models), fit=fit_joint)
@@ -160,11 +171,29 @@ def compare(
     columns = describe_columns(frame, drop, goal.column.name, day_first)
     problem = make_problem(frame, goal, columns, folds, seed, loss)
     candidates = suited_candidates(goal, problem, models, thorough=thorough)
+    keep = _model_to_keep(candidates, single, save_model)
     reached = run(problem, candidates, fit=fit_target)
-    return conclude(goal, columns, reached, seed, thorough=thorough)
+    return conclude(goal, columns, reached, seed, thorough=thorough, keep=keep)
 
 
-def _require_joint(task: str, loss: str, costs: Any, positive: Any) -> None:
+def _model_to_keep(candidates: Sequence[Candidate], single: bool, asked: str | None) -> str:
+    """Return the name of the model to act on; nothing for the best single one."""
+    if asked is None:
+        return "" if single else AVERAGE
+    if single:
+        raise ValueError(
+            "single=True (--single) asks for the best model, save_model= for a certain one"
+        )
+    known = {c.name: c.name for c in candidates} | {c.words: c.name for c in candidates}
+    if asked not in known:
+        near = get_close_matches(asked, known, n=1, cutoff=0.6)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        names = ", ".join(c.name for c in candidates)
+        raise ValueError(f"save_model names {asked!r}, which is not tried{hint} There are: {names}")
+    return known[asked]
+
+
+def _require_joint(task: str, loss: str, costs: Any, positive: Any, kept: Any) -> None:
     """Refuse to predict without a target."""
     if task != "density":
         raise ValueError(
@@ -175,3 +204,8 @@ def _require_joint(task: str, loss: str, costs: Any, positive: Any) -> None:
         raise ValueError(f"the loss {loss!r} is for a target, and there is none")
     if costs or positive is not None:
         raise ValueError("costs and a positive class are for a target, and there is none")
+    if kept:
+        raise ValueError(
+            "single and save_model choose among models of a target, and there is none; table_model(name) of what "
+            "is returned gives each"
+        )

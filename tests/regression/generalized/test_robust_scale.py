@@ -47,3 +47,18 @@ def test_many_columns_do_not_make_the_noise_vanish(n, d):
     for seed in range(3):
         X, y, _ = line(n, d, seed)
         assert 0.2 < RobustRegressor().fit(X, y).scale_ < 1.25  # the truth is 0.5
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_levels_with_a_row_each_leave_noise(seed):
+    """110 levels in 120 rows that differ in nothing: wide effects would fit all rows, and leave no noise."""
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.concatenate([np.arange(110), rng.integers(0, 110, 10)]))
+    x = rng.normal(size=(120, 2))
+    y = x @ [3.0, -2.0] + rng.normal(size=120)
+    model = RobustRegressor(groups=[2]).fit(np.column_stack([x, codes]), y)
+    new = rng.normal(size=(400, 2))
+    truth = new @ [3.0, -2.0] + rng.normal(size=400)
+    told = model.predict_dist(np.column_stack([new, np.full(400, -1)])).log_prob(truth)
+    best = stats.norm.logpdf(truth, new @ [3.0, -2.0]).mean()
+    assert told.mean() > best - 0.1  # it has to find weights, level and width from 120 rows

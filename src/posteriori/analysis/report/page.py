@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.class_figures import (
     MOST_CLASSES,
@@ -259,5 +260,7 @@ def code_of(found: Analysis, loading: str = "") -> str:
         **({} if found.target.classes is None else stakes_again(found.target)),
         "loss": None if loss == "squared" else loss,
         "thorough": found.thorough,
+        "single": not found.keep,
+        "save_model": found.keep if found.keep not in ("", AVERAGE) else None,
     }
     return _AGAIN.code(asked, loading)

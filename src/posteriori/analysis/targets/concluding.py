@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.running import Outcome, Reached
-from posteriori.analysis.ranking.ranked_outcomes import rank_outcomes, told_end
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE, rank_outcomes, told_end
 from posteriori.analysis.table.columns import MANY_LEVELS, Column
 from posteriori.analysis.table.values import are_whole_days, dates_of
 from posteriori.analysis.table.wording import counted, listed
@@ -59,7 +59,13 @@ _SOME_ROWS = 10_000
 
 
 def conclude(
-    goal: Target, columns: list[Column], reached: Reached, seed: int, *, thorough: bool = False
+    goal: Target,
+    columns: list[Column],
+    reached: Reached,
+    seed: int,
+    *,
+    thorough: bool = False,
+    keep: str = AVERAGE,
 ) -> Analysis:
     """Rank the candidates by how well they predict unseen rows, and say what to keep in mind."""
     problem = reached.problem
@@ -78,6 +84,11 @@ def conclude(
     notes = [*_notes(goal, columns), *_on_seasons(problem)]
     revealing, dated = revealing_columns(problem), regular_date(problem)
     notes += cautions(problem, goal.column.name, revealing, dated)
+    if keep and keep != AVERAGE and outcomes[keep].model is None:
+        why = outcomes[keep].failure
+        notes.append(
+            f"“{outcomes[keep].candidate.words}” was not fitted ({why}): another model is kept"
+        )
     return Analysis(
         goal,
         columns,
@@ -92,6 +103,7 @@ def conclude(
         thorough,
         decided,
         _OF_CLASS[goal.stakes.costs is None :] if decided else (),
+        keep,
     )
 
 

@@ -53,10 +53,6 @@ _MOST_NAMED, _MATTERS = 3, 0.1
 #: A model is not kept whose error is more than this many times that of the one without columns.
 _WORSE = 1.05
 
-#: Rows of numbers up to which the average is kept unless it is worse by more than a standard error: whoever
-#: is first among many models by so few rows is partly first by luck, and surer than it should be.
-_FEW_ROWS = 100
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Analysis(RankedResult):
@@ -87,6 +83,8 @@ class Analysis(RankedResult):
         What is said of unseen rows, by name of the candidate, where a class is to be found.
     leading : tuple of str
         What is told of that class.
+    keep : str
+        The model to act on, the average by default; empty for the best single one.
     """
 
     target: Target
@@ -102,6 +100,7 @@ class Analysis(RankedResult):
     thorough: bool = False
     decided: dict[str, Decided] = field(default_factory=dict)
     leading: tuple[str, ...] = ()
+    keep: str = AVERAGE
 
     @property
     def best(self) -> Any:
@@ -165,29 +164,17 @@ class Analysis(RankedResult):
 
     @property
     def kept(self) -> str:
-        """The model to act on: the best by density among those that err no more than without columns.
+        """The model to act on: the one asked for, or the first that errs no more than without columns.
 
-        Of classes, the best by density; of few numbers the average, if it is not worse than the best by
-        more than a standard error.
+        First comes the average, unless a single model is asked for, and then the others by density.
         """
         names = [row.name for row in self.ranking.rows if not row.failure]
-        if self.average_will_do:
-            names = [AVERAGE, *names]
+        if self.keep in names and self.keep != AVERAGE:
+            return self.keep
+        names = [name for name in names if name != AVERAGE or self.keep]
+        names.sort(key=lambda name: name != self.keep)  # which keeps the order of the others
         sound = (name for name in names if self.error_ratio(name) <= _WORSE)
         return next(sound, "") or self.ranking.best
-
-    @property
-    def average_will_do(self) -> bool:
-        """Whether rows are so few that the average is kept, and it is about as good as the best."""
-        rows = {row.name: row for row in self.ranking.rows if not row.failure}
-        if (
-            AVERAGE not in rows
-            or self.target.task != "regression"
-            or len(self.problem.y) > _FEW_ROWS
-        ):
-            return False
-        row = rows[AVERAGE]
-        return abs(row.elpd_difference) <= row.elpd_difference_se
 
     def error_ratio(self, name: str) -> float:
         """How large the error of a model is beside that of the model without columns."""
@@ -240,8 +227,7 @@ class Analysis(RankedResult):
     def model(self) -> TableModel:
         """The model to act on, with the columns that it needs: it predicts tables and can be saved.
 
-        The one that predicts unseen rows best, if its errors are not larger than without any column. Of up
-        to 100 rows of numbers the average of all, if it is not worse by more than a standard error.
+        The average of all, whose errors must not be larger than without any column, or the one that was asked for.
         """
         return self.table_model(self.kept)
 

@@ -92,8 +92,12 @@ def _on_errors(found: Analysis) -> list[str]:
 
 def _why_not_best(found: Analysis) -> str:
     """Say why another model is kept than the best by density."""
-    if found.kept == AVERAGE and found.average_will_do:
-        return f"{len(found.problem.y)} rows hardly tell which single model is best"
+    if found.kept == AVERAGE:
+        return "an average is seldom surer than it should be, as the first of many models is"
+    if found.keep == found.kept:
+        return "it was asked for"
+    if found.kept == found.best_single:
+        return "a single model was asked for"
     return f"“{found.words(found.ranking.rows[0].name)}” errs more than no column at all"
 
 

@@ -72,7 +72,7 @@ class Mode(NamedTuple):
     gradient_norm : float
         Largest entry of the gradient, in units in which the curvature has unit diagonal.
     precision : (D, D), Bordered or BlockBordered
-        The curvature at the point.
+        The curvature at the point; one with a corner that is not definite there, as it was raised to be.
     factor : (D, D), BorderedFactor or BlockBorderedFactor
         Its lower Cholesky factor.
     n_iter, n_curvatures : int
@@ -276,7 +276,8 @@ class _BorderedBend(_Bend):
         self._pairs = []
         for raised in (0.0, *_STIFFER):
             try:
-                self.factor = precision.plus(raised * diagonal).factorize()
+                stiffened = precision.plus(raised * diagonal) if raised else precision
+                self.factor, self.precision = stiffened.factorize(), stiffened
                 break
             except np.linalg.LinAlgError:
                 self.downhill = self.scale  # some direction: which one is not known

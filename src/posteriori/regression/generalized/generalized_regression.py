@@ -13,6 +13,7 @@ theory, inference, and learning algorithms", 2003, ch. 27.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from posteriori.estimators.linear_predictor import LearnedWeights, LinearPredict
 from posteriori.estimators.standardized import measure, standardize
 from posteriori.inference.effects.effect_layout import EffectLayout, GroupedRows
 from posteriori.inference.predictors.generalized_linear import LinearPredictor, posterior_mode
-from posteriori.inference.predictors.grouped.grouped_fit import learn_spreads
+from posteriori.inference.predictors.grouped.grouped_fit import GroupedFit, learn_spreads
 from posteriori.inference.predictors.grouped.grouped_predictor import GroupedPredictor
 from posteriori.inference.predictors.grouped_weights import GroupedWeights
 from posteriori.inference.predictors.mode_finding import Mode, find_mode
@@ -43,6 +44,9 @@ _SHAPE_NODES = 5
 
 #: The spread of effects at which the search begins, in units of the predictor.
 START = 0.5
+
+#: Where it begins again if that leads nowhere: wide effects of levels with a row each leave no noise.
+_NARROWER = (0.2, 0.05)
 
 #: Means of columns, in standard deviations, that may be taken off after sums have been made.
 _NEAR_ZERO = 3.0
@@ -167,23 +171,20 @@ class GeneralizedRegressor(RegressorMixin, LinearPredictorEstimator):
         unit = self._centre(rows)[1]
         sizes = tuple(int(n) for n in rows.codes.max(axis=0) + 1)
         layout = EffectLayout(len(mean), sizes)
-        density = GroupedPredictor(
-            GroupedRows(design, rows.codes),
-            layout,
-            self._likelihood(rows.y),
-            layout.spread_out(precision, np.full(len(sizes), (START * unit) ** -2)),
-            layout.spread_out(mean, np.zeros(len(sizes))),
-            rows.frequency,
-        )
-        fit = learn_spreads(
-            density,
-            layout.places,
-            unit,
-            self.tol,
-            self._ascend,
-            known_shape=self._shape_apart,
-        )
-        return LearnedWeights.of_groups(fit)
+
+        def learn(first: float) -> GroupedFit:
+            density = GroupedPredictor(
+                GroupedRows(design, rows.codes),
+                layout,
+                self._likelihood(rows.y),
+                layout.spread_out(precision, np.full(len(sizes), (first * unit) ** -2)),
+                layout.spread_out(mean, np.zeros(len(sizes))),
+                rows.frequency,
+            )
+            apart, places = self._shape_apart, layout.places
+            return learn_spreads(density, places, unit, self.tol, self._ascend, known_shape=apart)
+
+        return LearnedWeights.of_groups(_first_converged(learn))
 
     def _ascend(
         self,
@@ -328,3 +329,19 @@ class GeneralizedRegressor(RegressorMixin, LinearPredictorEstimator):
             etas = self._effects.belief.drawn_predictors(draws, design)
         place = len(self._weights.mean) - 1
         return etas, draws[:, place] if self._shaped else np.zeros(len(draws))
+
+
+def _first_converged(learn: Callable[[float], GroupedFit]) -> GroupedFit:
+    """Return the first fit that converges, from wide effects to narrow ones; else that of most evidence."""
+    fits, failure = [], None
+    for first in (START, *_NARROWER):
+        try:
+            fits.append(learn(first))
+        except np.linalg.LinAlgError as error:
+            failure = error
+            continue
+        if fits[-1].mode.converged:
+            return fits[-1]
+    if not fits:
+        raise failure or AssertionError
+    return max(fits, key=lambda fit: fit.log_evidence)
