@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from posteriori.analysis import save_model
+from posteriori.analysis import compare, save_model
 from posteriori.analysis.saved import object_tree
 from posteriori.analysis.saved.object_tree import from_tree, to_tree
 from posteriori.gaussian_process import GaussianProcessRegressor
-from tests.analysis.saved.test_model_files import fitted
+from tests.analysis.tables import mixed_table
 from tests.tampering import forged, reshaped
 from tests.test_tampered_files import faults, show_model
 
@@ -73,7 +73,9 @@ def test_a_file_cannot_ask_for_large_processes(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_forged_processes_are_refused_or_harmless(tmp_path: Path) -> None:
-    save_model(fitted("count", "regression", "Gaussian process"), tmp_path / "m.po")
+    table = mixed_table()[["x", "colour", "flag", "count"]]  # a date has four inputs more
+    found = compare(table, "count", models=["Gaussian process"], folds=2, jobs=1)
+    save_model(found.model, tmp_path / "m.po")
     content = (tmp_path / "m.po").read_bytes()
     assert b'"made"' in content
     assert len(content) < 200_000
