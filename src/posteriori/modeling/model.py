@@ -12,6 +12,7 @@ from posteriori.distributions.unknown import Conditional
 from posteriori.modeling import views
 from posteriori.modeling.binding.binder import bind
 from posteriori.modeling.binding.observations import require_finite_observations
+from posteriori.modeling.binding.place_names import names_of_places, read_levels, with_codes
 from posteriori.modeling.contract.options import OPTION_NAMES, OTHER_WORDS, Options
 from posteriori.modeling.forms.simulation import log_joint, simulate
 from posteriori.modeling.language.chain import Chain, trace_step
@@ -126,7 +127,8 @@ class Model:
         Parameters
         ----------
         data : mapping, optional
-            Observations and inputs by name, for names that are no identifiers.
+            Observations and inputs by name, for names that are no identifiers. An input of texts, or of a pandas
+            Categorical, picks members by name: its levels, sorted where no order is given, are these members.
         **more
             The same, as keywords. NaN in an observation means missing. The following keywords are
             choices for models that are approximated.
@@ -202,7 +204,9 @@ class Model:
             if name not in self:
                 raise ValueError(_unknown(name, list(self), OPTION_NAMES))
         options = Options(**chosen) if chosen else None
-        bound = bind(self._variables, self._inputs, given)
+        levels = read_levels(self._inputs, given)
+        bound = bind(self._variables, self._inputs, with_codes(given, levels))
+        bound = bound._replace(names=names_of_places(bound, given, levels), levels=levels)
         require_finite_observations(bound.observed)
         return make_plan(bound, options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -23,11 +23,20 @@ def require_arviz() -> Any:
 
 
 def as_inference_data(
-    drawn: Mapping[str, Array], logs: Mapping[str, Array], evidence: LogEvidence
+    drawn: Mapping[str, Array],
+    logs: Mapping[str, Array],
+    evidence: LogEvidence,
+    dims: Mapping[str, Sequence[str]] | None = None,
+    coords: Mapping[str, Sequence[Any]] | None = None,
 ) -> Any:
-    """Return independent draws (S, *shape) as one chain, with ln p(datum | draw), (S, N), by what was observed."""
+    """Return independent draws (S, *shape) as one chain, with ln p(datum | draw), (S, N), by what was observed.
+
+    Axes have the names ``dims``, and places along these those of ``coords``.
+    """
     return require_arviz().from_dict(
         posterior={name: values[None] for name, values in drawn.items()},
         log_likelihood={name: values[None] for name, values in logs.items()} or None,
+        dims={name: [*axes] for name, axes in (dims or {}).items()} or None,
+        coords={name: [*places] for name, places in (coords or {}).items()} or None,
         attrs={"log_evidence": float(evidence), "log_evidence_kind": evidence.kind},
     )

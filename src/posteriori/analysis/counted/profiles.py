@@ -20,6 +20,7 @@ from scipy.stats import beta, t as student_t
 from posteriori.analysis.fitting.preparation import OTHER, CodeColumns
 from posteriori.analysis.table.columns import Column
 from posteriori.analysis.table.wording import date_words, entry_words, number_within, short_number
+from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -282,8 +283,8 @@ def trait_name(trait: Trait, level: str) -> str:
 
 
 def one_line(name: str) -> str:
-    """Return the beginning of a name of a column or a level, whatever it holds, as one line."""
-    return " ".join(name[: 2 * _LONGEST].split())[:_LONGEST]
+    """Return a name of a column or a level, whatever it holds, as one line; of a long one both ends."""
+    return short_text(name, _LONGEST)
 
 
 def trait_numbers(trait: Trait) -> tuple[str, ...]:

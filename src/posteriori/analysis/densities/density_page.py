@@ -343,7 +343,8 @@ def gaps_in_words(found: TableDensity) -> str:
     if not names:
         return ""
     shown = ", ".join(names[:_TOLD_COLUMNS])
-    more = f" and {len(names) - _TOLD_COLUMNS} more columns" if len(names) > _TOLD_COLUMNS else ""
+    others = len(names) - _TOLD_COLUMNS
+    more = f" and {counted(others, 'more column')}" if others > 0 else ""
     total = counted(int(missing.sum()), "gap")
     verb = "was" if missing.sum() == 1 else "were"
     return f"{total} in {shown}{more} {verb} filled in"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,6 +106,11 @@ class Bound(NamedTuple):
         What the model declares.
     given : mapping
         Data and inputs, as they were given.
+    names : mapping
+        What the places along each axis of a variable are called, None for an axis that is counted; of variables with
+        such names.
+    levels : mapping
+        Of inputs that were given as texts or categories.
     """
 
     layouts: Mapping[str, Layout]
@@ -116,6 +122,8 @@ class Bound(NamedTuple):
     variables: Mapping[str, Variable]
     inputs: Mapping[str, Input]
     given: Mapping[str, Any]
+    names: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
+    levels: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
 
     @property
     def latent(self) -> tuple[str, ...]:

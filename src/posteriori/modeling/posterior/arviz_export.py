@@ -20,7 +20,25 @@ def to_arviz(posterior: Posterior, draws: int, rng: Seed) -> Any:
     """Return draws, independent and so of one chain, with the log likelihood of each datum."""
     require_arviz()
     drawn = draw_unknowns(posterior, draws, rng)
-    return as_inference_data(drawn, _log_likelihoods(posterior, drawn), posterior.log_evidence)
+    logs = _log_likelihoods(posterior, drawn)
+    return as_inference_data(drawn, logs, posterior.log_evidence, *_axes(posterior, drawn))
+
+
+def _axes(
+    posterior: Posterior, drawn: dict[str, Array]
+) -> tuple[dict[str, list[str]], dict[str, list[Any]]]:
+    """Return what axes are called, of variables with named places, and what these places are called."""
+    bound, dims, coords = posterior._solved.bound, dict[str, list[str]](), dict[str, list[Any]]()
+    for name, names in bound.names.items():
+        if name not in drawn:
+            continue
+        dims[name] = []
+        for k, (axis, known) in enumerate(zip(bound.layouts[name].axes, names, strict=True)):
+            shared = axis in bound.layouts[name].plates and known is not None
+            dims[name].append(axis.name if shared else f"{name}_dim_{k}")
+            if known is not None:
+                coords[dims[name][-1]] = [*known]
+    return dims, coords
 
 
 def _log_likelihoods(posterior: Posterior, drawn: dict[str, Array]) -> dict[str, Array]:

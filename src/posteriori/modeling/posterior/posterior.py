@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from posteriori import distributions
 from posteriori.distributions.base import Univariate
 from posteriori.modeling import posterior as questions
 from posteriori.modeling.binding.constants import constants_of
+from posteriori.modeling.binding.place_names import with_codes
 from posteriori.modeling.contract.solved import Solved
 from posteriori.modeling.posterior.description import describe
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
@@ -189,7 +190,7 @@ class Posterior:
         >>> post.predict("s", t=2).mean == post.s.mean[-1]
         array([ True,  True])
         """
-        return questions.predict(self._solved, name, inputs)
+        return questions.predict(self._solved, name, with_codes(inputs, self._solved.bound.levels))
 
     def update(self, **data: Any) -> Posterior:
         """Return the posterior after more data: what was learnt is the prior of what follows.
@@ -230,7 +231,7 @@ class Posterior:
         >>> first.log_evidence + second.log_evidence
         LogEvidence(-5.905061, kind="exact", of="X")
         """
-        return questions.update(self._solved, data)
+        return questions.update(self._solved, with_codes(data, self._solved.bound.levels))
 
     def joint(self, *names: str) -> Any:
         """Return the joint distribution of variables that were solved together.
@@ -316,6 +317,8 @@ class Posterior:
     def marginals(self, *names: str) -> dict[str, Any]:
         """Return the distributions of unknowns by name, by default of all that the data tell something of.
 
+        ``"theta[2]"``, or ``"theta[Ulm]"`` as rows of :meth:`summary` are called, is that of one entry.
+
         Examples
         --------
         >>> from posteriori import Model, Normal
@@ -340,7 +343,9 @@ class Posterior:
         Returns
         -------
         DataFrame
-            Indexed by name and place, ``theta[2]``; states of discrete unknowns have the columns
+            Indexed by name and place, ``theta[2]``, or ``theta[Ulm]`` where data or categories name the members:
+            the index of a Series or frame, the columns of a frame of inputs, the levels of an input that
+            picks. States of discrete unknowns have the columns
             ``state`` and ``probability``, beliefs that are made of draws the effective number ``ess``, and
             those of small mixtures, which walks have corrected, ``r_hat`` too: near 1 where walks agree.
 
@@ -560,6 +565,11 @@ class Posterior:
             When a marginal is of a family that has no form in the file.
         """
         questions.save_posterior(self, path)
+
+    @property
+    def _place_names(self) -> Mapping[str, Any]:
+        """What the places along the axes of unknowns are called, of those with names."""
+        return self._solved.bound.names
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._solved.bound.latent]

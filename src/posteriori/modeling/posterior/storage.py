@@ -92,7 +92,9 @@ class SavedPosterior:
         log_evidence: LogEvidence,
         left_out: Mapping[str, str] | None = None,
         cautions: Iterable[str] = (),
+        place_names: Mapping[str, Any] | None = None,
     ) -> None:
+        self._place_names = dict(place_names or {})
         self._marginals = dict(marginals)
         self.log_evidence = log_evidence
         self.left_out = dict(left_out or {})
@@ -109,7 +111,7 @@ class SavedPosterior:
 
     def summary(self, *names: str, mass: float = 0.9) -> DataFrame:
         """Return a table with a row for each number, as :meth:`Posterior.summary` does."""
-        return summarize(self.marginals(*names), mass)
+        return summarize(self.marginals(*names), mass, labels=self._place_names)
 
     def reliability(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse: model and data are not in the file."""
@@ -172,6 +174,7 @@ def save_posterior(posterior: Posterior, path: str | os.PathLike[str]) -> None:
     header = {
         "variables": variables,
         "left_out": left_out,
+        "place_names": _written_names(posterior._place_names),
         "cautions": posterior.cautions,
         "log_evidence": float(evidence),
         "kind": evidence.kind,
@@ -182,6 +185,14 @@ def save_posterior(posterior: Posterior, path: str | os.PathLike[str]) -> None:
         "checksum": fingerprint.checksum,
     }
     write_record(path, _FORMAT, header, [v.tobytes() for v in numbers])
+
+
+def _written_names(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names of places as texts."""
+    return {
+        name: [None if one is None else [str(part) for part in one] for one in names]
+        for name, names in known.items()
+    }
 
 
 def _write_marginal(marginal: Any) -> tuple[dict[str, Any], list[Array]]:
@@ -247,7 +258,19 @@ def _read(header: Any, numbers: bytes) -> SavedPosterior:
         fingerprint=Fingerprint(int(header["count"]), int(header["checksum"])),
     )
     cautions = [str(text) for text in header.get("cautions", [])]
-    return SavedPosterior(marginals, evidence, left_out, cautions)
+    known = _read_names(header.get("place_names", {}), marginals)
+    return SavedPosterior(marginals, evidence, left_out, cautions, known)
+
+
+def _read_names(known: Any, marginals: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names of places that were written; they must be as many as there are places."""
+    for name, names in known.items():
+        shape = marginals[name].batch_shape + marginals[name].event_shape
+        sizes = [n if one is None else len(one) for n, one in zip(shape, names, strict=True)]
+        texts = [part for one in names if one is not None for part in one]
+        if tuple(sizes) != shape or not all(isinstance(part, str) for part in texts):
+            raise ValueError(f"the names of the places of {name} do not fit")
+    return {str(name): tuple(names) for name, names in known.items()}
 
 
 def _shapes(entry: Any) -> list[tuple[int, ...]]:

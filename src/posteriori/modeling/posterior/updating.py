@@ -37,6 +37,7 @@ def update(solved: Solved, keywords: Mapping[str, Any]) -> Posterior:
     if any(result.looks_again for result in solved.results):
         return _with_all_data(solved, given, fresh, Options(**options) if options else None)
     bound = bind_new_data(old, given, fresh)
+    bound = bound._replace(names=_kept_names(old, fresh), levels=old.levels)
     shared = shared_variables(solved, fresh)
     earlier = [f for b in carried_over(solved, shared) for f in as_factors(b, bound)]
     used = {n for n in bound.observed if n not in given}  # their data were looked at before
@@ -49,6 +50,17 @@ def update(solved: Solved, keywords: Mapping[str, Any]) -> Posterior:
         chosen = replace(chosen, init={**starts, **chosen.init})
         plan = solved.plan(bound, chosen, shared)
     return plan.run(has_earlier=True)  # type: ignore[no-any-return]
+
+
+def _kept_names(old: Bound, fresh: set[str]) -> dict[str, Any]:
+    """Return the names of places, but for those of plates with new members."""
+    return {
+        name: tuple(
+            None if axis.name in fresh and axis in old.layouts[name].plates else known
+            for axis, known in zip(old.layouts[name].axes, names, strict=True)
+        )
+        for name, names in old.names.items()
+    }
 
 
 def _with_all_data(

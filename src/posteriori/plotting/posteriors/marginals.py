@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions import Categorical, PointMass
-from posteriori.distributions.entries import entries_of, place_names
+from posteriori.distributions.entries import Labels, entries_of, place_names
 from posteriori.numerics.lazy import mpl_ticker
 from posteriori.plotting.parts.members import Member
 from posteriori.plotting.parts.style import Axes, group_colors, panels_for
@@ -61,7 +61,12 @@ def plot_marginals(
     """
     asked = (names,) if isinstance(names, str) else names
     beliefs = posterior.marginals(*asked)
-    found = [panel for name, belief in beliefs.items() for panel in _panels(name, belief, mass)]
+    known = posterior._place_names
+    found = [
+        panel
+        for name, belief in beliefs.items()
+        for panel in _panels(name, belief, mass, known.get(name, ()))
+    ]
     if not found:
         raise ValueError("nothing is unknown in this model: there is no marginal to plot")
     tall = [panel for panel in found if panel.height > _TALL]
@@ -85,20 +90,21 @@ def _rows(panels: list[_Panel], columns: int) -> Iterator[list[_Panel | None]]:
         yield [*row, *[None] * (columns - len(row))]
 
 
-def _panels(name: str, belief: Any, mass: float) -> Iterator[_Panel]:
+def _panels(name: str, belief: Any, mass: float, known: Labels) -> Iterator[_Panel]:
     """Yield the panels of one unknown."""
     shape = belief.batch_shape + belief.event_shape
     is_state = isinstance(belief, Categorical)
     entries = belief if is_state else entries_of(belief)
     if np.prod(shape) <= _APART:
-        for place, text in zip(np.ndindex(shape), place_names(name, shape), strict=True):
+        for place, text in zip(np.ndindex(shape), place_names(name, shape, known), strict=True):
             draw = draw_bars if is_state else partial(draw_curves, mass=mass, components=False)
             yield _Panel(partial(_draw_one, draw=draw, member=Member(entries, place), name=text))
     elif is_state:
         yield _Panel(partial(_draw_states, states=belief, name=name))
     else:
         height = float(np.clip(1.0 + 0.24 * np.prod(shape), _HEIGHT, 10.0))
-        yield _Panel(partial(_draw_rows, entries=entries, name=name, mass=mass), height)
+        texts = [*place_names(name, shape, known)]
+        yield _Panel(partial(_draw_rows, entries=entries, texts=texts, mass=mass), height)
 
 
 def _draw_one(axes: Axes, *, draw: Callable[..., None], member: Member, name: str) -> None:
@@ -129,7 +135,7 @@ def _draw_states(axes: Axes, *, states: Categorical, name: str) -> None:
     name_states(axes, count)
 
 
-def _draw_rows(axes: Axes, *, entries: Any, name: str, mass: float) -> None:
+def _draw_rows(axes: Axes, *, entries: Any, texts: Sequence[str], mass: float) -> None:
     """Draw mean and intervals of every entry, the first one at the top."""
     count = int(np.prod(entries.batch_shape))
     rows = np.arange(count)
@@ -137,7 +143,7 @@ def _draw_rows(axes: Axes, *, entries: Any, name: str, mass: float) -> None:
     centres = None if means is None else np.ravel(means)
     draw_intervals(axes, rows, partial(_intervals, entries), centres, mass)
     step = -(-count // _MOST_NAMED)
-    axes.set_yticks(rows[::step], [*place_names(name, entries.batch_shape)][::step])
+    axes.set_yticks(rows[::step], texts[::step])
     axes.set_ylim(count - 0.4, -0.6)
     axes.set_xlabel(f"mean, 50% and {100 * mass:.4g}% intervals")
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.distributions.entries import entries_of, place_names
+from posteriori.distributions.entries import Labels, entries_of, place_names
 from posteriori.numerics.lazy import stats
 from posteriori.numerics.types import Array
 from posteriori.plotting.parts.members import Member
@@ -119,7 +119,7 @@ def _numbers(posterior: Any, asked: list[str]) -> list[_Number]:
     known = {
         number.name: number
         for name, belief in beliefs.items()
-        for number in _entries(name, belief, drawn[name])
+        for number in _entries(name, belief, drawn[name], posterior._place_names.get(name, ()))
     }
     chosen: dict[str, _Number] = {}
     for text in asked:
@@ -137,7 +137,7 @@ def _numbers(posterior: Any, asked: list[str]) -> list[_Number]:
     return list(chosen.values())
 
 
-def _entries(name: str, belief: Any, drawn: Array) -> Iterator[_Number]:
+def _entries(name: str, belief: Any, drawn: Array, known: Labels) -> Iterator[_Number]:
     if drawn.dtype.kind != "f":
         raise TypeError(
             f"pairs are of numbers, and {name} has states: plot(posterior, names={name!r})"
@@ -145,6 +145,6 @@ def _entries(name: str, belief: Any, drawn: Array) -> Iterator[_Number]:
     shape = belief.batch_shape + belief.event_shape
     entries = entries_of(belief)
     places = itertools.product(*map(range, shape))
-    for place, text in zip(places, place_names(name, shape), strict=True):
+    for place, text in zip(places, place_names(name, shape, known), strict=True):
         index: Any = (..., *place)
         yield _Number(text, Member(entries, place), drawn[index])
