@@ -12,6 +12,7 @@ from posteriori.analysis import cluster, compare, forecast, segment
 from posteriori.analysis.tasks.contract import TaskResult
 from posteriori.datasets import load_air_passengers
 from tests.analysis.report.browser import measure
+from tests.analysis.report.keyboard import Keyboard
 from tests.analysis.tables import analysis_of
 
 pytestmark = pytest.mark.slow
@@ -141,3 +142,83 @@ def test_what_is_wrong_is_found(width: int, tmp_path: Path) -> None:
     assert [words for words, *_ in seen["faint"]] == ["faint", "on a bar"]
     assert seen["unmarked"] == ["unmarked"]
     assert len(seen["sizes"]) == 2
+
+
+# -- keys ----------------------------------------------------------------------------------------
+
+#: What the keyboard should reach, in the order of the page: links, and what unfolds, unless it is folded away.
+REACHABLE = """[...document.querySelectorAll("a[href], summary")].filter(e => {
+  const folded = e.parentElement.closest("details:not([open])");
+  return e.getClientRects().length && (e.localName === "summary" ? e.parentElement.parentElement.closest("details:not([open])") === null : folded === null);
+})"""
+
+#: Where the focus is: its place among these (−1 for what scrolls, −2 for nothing), whether it has a ring, and is seen.
+FOCUS = f"""(() => {{
+  const e = document.activeElement, style = getComputedStyle(e), r = e.getBoundingClientRect();
+  const scrolls = e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight;
+  return {{place: e === document.body ? -2 : {REACHABLE}.indexOf(e), scrolls: scrolls,
+    ring: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2,
+    seen: r.bottom > 0 && r.top < innerHeight}};
+}})()"""
+
+
+@pytest.mark.parametrize("width", [1280, 500])
+def test_keys_reach_all_that_can_be_used_in_its_order(
+    report: str, width: int, tmp_path: Path
+) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(report, encoding="utf-8")
+    with Keyboard(page, tmp_path / "keys", width) as keyboard:
+        count = keyboard.ask(f"{REACHABLE}.length")
+        assert count > 5
+        reached: list[int] = []
+        for _ in range(3 * count + 60):
+            keyboard.press("Tab")
+            focus = keyboard.ask(FOCUS)
+            if focus["place"] == -2:  # past the last one
+                break
+            assert focus["place"] >= 0 or focus["scrolls"]
+            assert focus["seen"]
+            if focus["place"] >= 0:
+                assert focus["ring"]
+                reached.append(focus["place"])
+        assert reached == list(range(count))
+
+
+def test_enter_unfolds_and_follows(report: str, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(report, encoding="utf-8")
+    with Keyboard(page, tmp_path / "keys") as keyboard:
+
+        def go_to(name: str) -> None:
+            for _ in range(80):
+                keyboard.press("Tab")
+                if keyboard.ask("document.activeElement.localName") == name:
+                    return
+            raise AssertionError(f"no key leads to {name}")
+
+        go_to("summary")
+        opened = "document.activeElement.parentElement.open"
+        assert keyboard.ask(opened) is False
+        keyboard.press("Enter")
+        assert keyboard.ask(opened) is True
+        keyboard.press("Enter")
+        assert keyboard.ask(opened) is False
+        go_to("a")
+        first = keyboard.ask("document.activeElement.getAttribute('href')")
+        keyboard.press("Tab")
+        second = keyboard.ask("document.activeElement.getAttribute('href')")
+        assert first.startswith("#")
+        assert second != first
+        keyboard.press("Shift+Tab")
+        assert keyboard.ask("document.activeElement.getAttribute('href')") == first
+        keyboard.press("Tab")
+        keyboard.press("Enter")
+        assert keyboard.ask("location.hash") == second
+        top = keyboard.ask("document.querySelector(location.hash).getBoundingClientRect().top")
+        assert -5 <= top < 900
+        keyboard.press("Tab")  # goes on behind the heading that was followed to
+        behind = (
+            "document.querySelector(location.hash).compareDocumentPosition(document.activeElement)"
+        )
+        assert keyboard.ask(behind) & 4 or keyboard.ask("document.activeElement === document.body")

@@ -15,6 +15,7 @@ import numpy as np
 from posteriori.distributions.labels import encode_labels
 from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.binding.labelled import Axis
+from posteriori.modeling.binding.observations import read_input
 from posteriori.modeling.language.dependencies import arguments_of
 from posteriori.modeling.language.expressions import Expression, Input, Operation, Variable
 
@@ -99,6 +100,7 @@ def names_of_places(
     """
     columns = {name: cols for name, value in data.items() if (cols := _columns_of(value))}
     named = _named_plates(bound, data)
+    _refuse_names(bound, data, levels)
     for axis, names in _named_by_expressions(bound, levels, columns):
         named.setdefault(axis, names)
     if not named:
@@ -150,10 +152,7 @@ def _named_by_expressions(
     for variable in bound.variables.values():
         values = [*variable.parameters.values()]
         values += () if variable.step is None else variable.step.parameters.values()
-        roots = [value for value in values if isinstance(value, Expression)]
-        for root in roots:
-            _refuse_names(root, levels)
-        for item in _operations(roots):
+        for item in _operations([value for value in values if isinstance(value, Expression)]):
             yield from _named_by(item, bound, levels, columns)
         if variable.labels is not None:
             for child in _variables_in(variable.parameters.get("probabilities")):
@@ -176,8 +175,6 @@ def _named_by(
     first, *others = item.arguments
     if item.kind in ("index", "take"):
         index = others if item.kind == "take" else item.index
-        for argument in others if item.kind == "index" else ():
-            _refuse_names(argument, levels)
         for place, i in enumerate(index):
             if i is Ellipsis:
                 break
@@ -186,8 +183,6 @@ def _named_by(
                 _require_all(i, variable, place, names, bound)
                 yield from _name(variable, place, names, bound)
         return
-    for argument in item.arguments:
-        _refuse_names(argument, levels)
     weighed = columns.get(first.name or "") if isinstance(first, Input) else None
     if item.kind in ("matmul", "dot") and weighed:
         for variable in _variables_in(others[0]):
@@ -238,13 +233,22 @@ def _require_all(
         )
 
 
-def _refuse_names(expression: Any, levels: Levels) -> None:
-    names = levels.get(expression.name or "") if isinstance(expression, Input) else None
-    if names:
-        raise TypeError(
-            f"input {expression!r} holds names, such as {names[0]!r}, and can only pick members, as in "
-            f"m.effect[m.{expression!r}]; strings are read as numbers by .astype(float)"
-        )
+def _refuse_names(bound: Bound, data: Mapping[str, Any], levels: Levels) -> None:
+    """Refuse inputs of texts that do anything but pick."""
+    if not levels:
+        return
+    for variable in bound.variables.values():
+        values = [*variable.parameters.values()]
+        values += () if variable.step is None else variable.step.parameters.values()
+        roots = [value for value in values if isinstance(value, Expression)]
+        counted = [
+            argument
+            for item in _operations(roots)
+            for argument in item.arguments[: 1 if item.kind == "take" else None]
+        ]
+        for one in (*roots, *counted):
+            if isinstance(one, Input) and (one.name or "") in levels:
+                read_input(one.name or "", np.asarray(data[one.name or ""], dtype=object))
 
 
 def _spread(bound: Bound, named: dict[Axis, tuple[Any, ...]]) -> None:
