@@ -12,8 +12,8 @@ from posteriori.distributions import HalfNormal
 from posteriori.modeling import Chain, Input, Model, load_posterior, merge, take
 from posteriori.modeling.contract.engine import Group, Result
 from posteriori.modeling.contract.weighable import Apart, Weighable
+from posteriori.modeling.posterior.importance_weights import weigh
 from posteriori.modeling.posterior.posterior import Posterior
-from posteriori.modeling.posterior.weighing import weigh
 from posteriori.numerics.logspace import log_mean_exp
 from posteriori.numerics.telling.progress import Progress
 
@@ -96,7 +96,7 @@ def test_the_mean_of_the_ratios_is_the_evidence(case: str) -> None:
     (result,) = post._solved.results
     found = weigh(
         result.weighable(),
-        post._solved.inside,
+        post._solved.exact_parts,
         200,
         np.random.default_rng(0),
         Progress(False),
@@ -340,15 +340,15 @@ def test_saved_posteriors_say_what_was_known_and_refuse_a_check(tmp_path: Any) -
 
 def test_ctrl_c_keeps_what_was_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
     post = groups().infer(y=Y, method="vmp")
-    inside, calls = post._solved.inside, []
+    exact_parts, calls = post._solved.exact_parts, []
 
     def stopped(group: Any) -> Any:
         calls.append(group)
         if len(calls) > 150:
             raise KeyboardInterrupt
-        return inside(group)
+        return exact_parts(group)
 
-    found = Posterior(replace(post._solved, inside=stopped)).reliability(rng=0)
+    found = Posterior(replace(post._solved, exact_parts=stopped)).reliability(rng=0)
     assert 100 < found.draws < 150
 
 

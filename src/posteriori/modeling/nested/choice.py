@@ -11,8 +11,8 @@ from posteriori.modeling.binding.bound import GAUSSIAN
 from posteriori.modeling.contract.conditioning import ExactParts, condition_group
 from posteriori.modeling.contract.engine import Fit, Group
 from posteriori.modeling.forms.state_tables import DISCRETE
-from posteriori.modeling.nested.exchangeable import could_change_places
-from posteriori.modeling.nested.orders import are_told_apart, in_order
+from posteriori.modeling.nested.exchangeable import are_exchangeable
+from posteriori.modeling.nested.orders import are_identified, in_order
 from posteriori.modeling.nested.states import States, as_states, possible_states
 from posteriori.modeling.nested.unbounded import Free, as_free
 from posteriori.numerics.types import Array
@@ -102,13 +102,13 @@ def choose_outside(group: Group, exact_parts: ExactParts) -> Outside | str:
     reason = "no few unknowns make the others exact"
     # normal unknowns are what exact blocks are best at: they are fixed last
     for fixed in (_without_normals(candidates, group), candidates):
-        if not fixed or _needs_an_order(fixed, group) or not _is_exact(fixed, group, exact_parts):
+        if not fixed or _lack_an_order(fixed, group) or not _is_exact(fixed, group, exact_parts):
             continue
-        told_apart = _told_apart(fixed, group, exact_parts)
-        if told_apart is None:
+        identified = _identified(fixed, group, exact_parts)
+        if identified is None:
             reason = "parts that could change places have many equal posteriors"
         else:
-            found = _fewest(told_apart, group, exact_parts)
+            found = _fewest(identified, group, exact_parts)
             numbers = sum(i.size for i in found.values() if isinstance(i, Free))
             if numbers <= (most := _most_numbers(group)):
                 return _with_cost(found, group, exact_parts)
@@ -116,22 +116,22 @@ def choose_outside(group: Group, exact_parts: ExactParts) -> Outside | str:
     return reason
 
 
-def _needs_an_order(items: Mapping[str, Free | States], group: Group) -> bool:
+def _lack_an_order(items: Mapping[str, Free | States], group: Group) -> bool:
     """Tell whether parts could change places that nobody asked to put in order."""
-    return not _is_asked_for(group) and could_change_places(items, group)
+    return not _is_asked_for(group) and are_exchangeable(items, group)
 
 
-def _told_apart(
+def _identified(
     items: dict[str, Free | States], group: Group, exact_parts: ExactParts
 ) -> dict[str, Free | States] | None:
     """Return unknowns none of which could change places, of classes alike in order.
 
     Classes whose priors overlap without being equal are integrated over in all their orders.
     """
-    if not _is_asked_for(group) or not could_change_places(items, group):
+    if not _is_asked_for(group) or not are_exchangeable(items, group):
         return items
     found = in_order(items, group, exact_parts)
-    return items if found is None and are_told_apart(items, group, exact_parts) else found
+    return items if found is None and are_identified(items, group, exact_parts) else found
 
 
 def _most_numbers(group: Group) -> int:
@@ -189,7 +189,7 @@ def _fewest(
     for name in items:
         fewer = {n: item for n, item in kept.items() if n != name}
         # classes that are not summed over must not change places
-        if fewer and not could_change_places(fewer, group) and _is_exact(fewer, group, exact_parts):
+        if fewer and not are_exchangeable(fewer, group) and _is_exact(fewer, group, exact_parts):
             kept = fewer
     return kept
 

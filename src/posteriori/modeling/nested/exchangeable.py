@@ -21,7 +21,7 @@ from posteriori.modeling.nested.states import States
 from posteriori.modeling.nested.unbounded import Free
 from posteriori.numerics.types import Array
 
-__all__ = ["chosen_from", "classes_alike", "could_change_places"]
+__all__ = ["are_exchangeable", "chosen_from", "classes_alike"]
 
 #: Priors lie apart where the lower ends of one are above the upper ends of the other.
 _LOWER, _UPPER = 0.05, 0.95
@@ -41,7 +41,7 @@ class _Part(NamedTuple):
         return self.family is other.family and not apart
 
 
-def could_change_places(items: Mapping[str, Free | States], group: Group) -> bool:
+def are_exchangeable(items: Mapping[str, Free | States], group: Group) -> bool:
     """Tell whether classes, or signs of factors, could change places without a change of the model.
 
     Parameters

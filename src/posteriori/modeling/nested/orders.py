@@ -18,15 +18,15 @@ from posteriori.modeling.contract.conditioning import ExactParts
 from posteriori.modeling.contract.engine import GivesUpError, Group
 from posteriori.modeling.nested.conditional_model import ConditionalModel
 from posteriori.modeling.nested.exchangeable import (
+    are_exchangeable,
     chosen_from,
     classes_alike,
-    could_change_places,
 )
 from posteriori.modeling.nested.states import States
 from posteriori.modeling.nested.unbounded import Coordinates, Free
 from posteriori.numerics.types import Array
 
-__all__ = ["are_told_apart", "check_apart", "in_order", "other_names"]
+__all__ = ["are_identified", "check_apart", "in_order", "other_names"]
 
 #: Densities of two orders are equal up to rounding.
 _ROUNDING = 1e-9
@@ -57,10 +57,10 @@ def in_order(
     if classes is None or name is None or not classes.are_equal(group, exact_parts):
         return None
     found = {**items, name: classes.free[name]._replace(is_ordered=True)}
-    return None if could_change_places(found, group) else found
+    return None if are_exchangeable(found, group) else found
 
 
-def are_told_apart(items: Items, group: Group, exact_parts: ExactParts) -> bool:
+def are_identified(items: Items, group: Group, exact_parts: ExactParts) -> bool:
     """Tell whether priors tell classes apart that overlap: then each naming has its own mass."""
     classes = _one_variable(items, group)
     return classes is not None and not classes.are_equal(group, exact_parts)

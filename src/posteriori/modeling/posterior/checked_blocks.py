@@ -17,7 +17,7 @@ from posteriori.inference.weighing.reliability import (
 )
 from posteriori.modeling.contract.engine import Result
 from posteriori.modeling.contract.solved import Solved
-from posteriori.modeling.posterior.weighing import Moments, Weighed, weigh
+from posteriori.modeling.posterior.importance_weights import Moments, Weighed, weigh
 from posteriori.numerics.calculus.pareto_smoothing import smooth_weights
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.telling.progress import Progress

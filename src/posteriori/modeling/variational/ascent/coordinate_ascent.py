@@ -2,7 +2,7 @@
 
 At its slow end an ascent is helped three times: it jumps where its last sweeps lead to (Anderson
 acceleration, :class:`Acceleration`), it merges classes that describe one cluster (:class:`Merger`), and it
-gives classes that priors tell apart the names that fit them best (:class:`Renamer`). What ends lower is
+gives classes that priors tell apart the names that fit them best (:class:`Relabeller`). What ends lower is
 taken back, so the bound never falls.
 """
 
@@ -32,7 +32,7 @@ __all__ = [
     "Acceleration",
     "Ascent",
     "Merger",
-    "Renamer",
+    "Relabeller",
     "ascend",
     "best_start",
     "rises_above",
@@ -108,7 +108,7 @@ def ascend(
     kept = problem.snapshot()
     try:
         jump, merger, passes = Acceleration(problem), Merger(problem, classes), 1
-        renamer = Renamer(problem, named)
+        relabeller = Relabeller(problem, named)
         for i in range(1, max_iter + 1):
             bounds = sweep(problem, passes)
             for pair in pairs:
@@ -133,7 +133,7 @@ def ascend(
             if i < max_iter and (merger.is_due(rise) or rise < tol) and merger.raised(bound):
                 jump = Acceleration(problem)
                 continue
-            if i < max_iter and rise < tol and renamer.raised(bound):
+            if i < max_iter and rise < tol and relabeller.raised(bound):
                 jump = Acceleration(problem)
                 continue
             if rise < tol and jumped:  # perhaps a poor jump: a plain sweep decides
@@ -326,7 +326,7 @@ class Merger:
 # -- names -----------------------------------------------------------------------------------
 
 
-class Renamer:
+class Relabeller:
     """Gives classes that priors tell apart other names at the end of an ascent.
 
     A start finds clusters, and names them at random. Where priors differ between classes, the ascent

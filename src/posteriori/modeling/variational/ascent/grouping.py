@@ -20,7 +20,7 @@ from posteriori.modeling.variational.densities.monomials import Monomial
 from posteriori.modeling.variational.nodes.normal_node import batch_axes, longest_vector
 from posteriori.modeling.variational.nodes.sparse_numbers import SparseNumbers
 
-__all__ = ["Bilinear", "Structure", "find_structure", "told_apart"]
+__all__ = ["Bilinear", "Structure", "find_structure", "identified_by_priors"]
 
 #: Normal vectors longer than this are not made by joining variables, unless few of their numbers meet.
 LARGEST_JOINT = 2000
@@ -102,7 +102,9 @@ def find_structure(
         tuple(local),
         exchangeable,
         tuple(
-            n for n, kind in exchangeable.items() if kind == "classes" and told_apart(n, factors)
+            n
+            for n, kind in exchangeable.items()
+            if kind == "classes" and identified_by_priors(n, factors)
         ),
         tuple(pair for pair in bilinears if states.isdisjoint((pair.scores, pair.loadings))),
         tuple(systems),
@@ -249,7 +251,7 @@ def _fits(names: Sequence[str], bound: Bound, monomials: Sequence[Monomial]) -> 
     return SparseNumbers(names, bound.layouts, touching).fits
 
 
-def told_apart(name: str, factors: Sequence[BoundFactor]) -> bool:
+def identified_by_priors(name: str, factors: Sequence[BoundFactor]) -> bool:
     """Tell whether the classes of a discrete variable have other priors, or other known numbers.
 
     Parameters

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from posteriori import Categorical, Chain, Dirichlet, Gamma, Model, Normal, Poisson, take
-from posteriori.modeling.variational.ascent.grouping import told_apart
+from posteriori.modeling.variational.ascent.grouping import identified_by_priors
 
 RNG = np.random.default_rng(8)
 
@@ -94,7 +94,7 @@ def in_an_array(shapes):
 @pytest.mark.parametrize(("shapes", "apart"), [((2.0, 2.0), False), ((2.0, 9.0), True)])
 def test_priors_tell_classes_apart_where_they_differ(write, shapes, apart):
     m = with_rates(write(shapes))
-    assert told_apart("z", factors_of(m, y=np.array([1.0, 2.0, 8.0]))) is apart
+    assert identified_by_priors("z", factors_of(m, y=np.array([1.0, 2.0, 8.0]))) is apart
 
 
 def test_known_numbers_tell_classes_apart():
@@ -102,4 +102,4 @@ def test_known_numbers_tell_classes_apart():
     m.z = Categorical([0.5, 0.5]).iid("n")
     m.tau = Gamma(2.0, rate=1.0)
     m.y = Normal(take([-1.0, 1.0], m.z), precision=m.tau)
-    assert told_apart("z", factors_of(m, y=np.array([0.3, -0.7])))
+    assert identified_by_priors("z", factors_of(m, y=np.array([0.3, -0.7])))

@@ -1,4 +1,4 @@
-r"""Draws of a belief, weighed by the exact density of the model.
+r"""Importance weights: draws of a belief, weighed by the exact density of the model.
 
 A belief q is the posterior if ln p(data, θ) − ln q(θ) is the same everywhere. Weights of draws of
 thousands of numbers degenerate even where each number is nearly right, so that as few unknowns θ as
