@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.chains.chain_forecast import predict_chain, predict_chains
 from posteriori.inference.chains.linear_gaussian_chain import ChainPosterior
-from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor
+from posteriori.modeling.binding.bound import GAUSSIAN, Bound, BoundFactor, Layout
 from posteriori.modeling.binding.labelled import Axis
 from posteriori.modeling.contract.engine import Result
 from posteriori.modeling.contract.longer_data import bind_after_end, refuse_ended_data
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from posteriori.modeling.exact.chain.chain_result import ChainResult
 
 __all__ = ["bind_future", "predict_along", "predict_at_points", "run_on"]
+
+
+#: What turns factors into such in which the chains alone are unknown.
+_Freed = Callable[[Sequence[BoundFactor], Mapping[str, Layout]], Sequence[BoundFactor]]
 
 
 class _Moments(NamedTuple):
@@ -49,16 +53,8 @@ def predict_along(result: Any, solved: Solved, request: Request) -> Any:
     chain, bound = result.chain, solved.bound
     if chain is None or request.values or not _depends_alone(result, solved, request.name):
         return None
-    if not request.sizes and not request.inputs:
-        (factor,) = (f for f in bound.factors if f.name == request.name)
-        (unit,) = result.at_unit([factor], bound.layouts)
-        return result.averaged(_along(chain, unit))
-    if chain.block.time.name not in request.sizes:
-        return None
-    future = bind_future(bound, request, chain.block.time.name, chain.block.n_held)
-    factors = [f for f in future.factors if f.name == request.name or f.name in chain.names]
-    units = result.at_unit(factors, future.layouts)
-    return result.averaged(run_on(chain.block, chain.moments, future, units, request))
+    found = _along_or_ahead(chain, bound, request, result.at_unit)
+    return None if found is None else result.averaged(found)
 
 
 def predict_at_points(
@@ -80,7 +76,7 @@ def predict_at_points(
     distribution
         A batch whose first axis counts the points.
     """
-    block, points = result.block, result.block.points
+    points = result.block.points
     assert points is not None
     own = [f for f in bound.factors if f.name == request.name]
     seen = {access.name for f in own for access in f.accesses}
@@ -88,15 +84,27 @@ def predict_at_points(
     is_alone = own[0].family in GAUSSIAN and seen <= known and seen & set(result.names)
     if request.values or not (request.name in result.names or (len(own) == 1 and is_alone)):
         return None
+
+    def fixed(
+        factors: Sequence[BoundFactor], layouts: Mapping[str, Layout]
+    ) -> Sequence[BoundFactor]:
+        there = {name: array for name, array in values.items() if name in layouts}
+        return fix_at_points(factors, layouts, there, points)
+
+    return _along_or_ahead(result, bound, request, fixed)
+
+
+def _along_or_ahead(result: ChainResult, bound: Bound, request: Request, freed: _Freed) -> Any:
+    """Predict at the times of the data, or after their end; None for all else."""
+    block = result.block
+    own = [f for f in bound.factors if f.name == request.name]
     if not request.sizes and not request.inputs and len(own) == 1:
-        return _along(result, *fix_at_points(own, bound.layouts, values, points))
+        return _along(result, *freed(own, bound.layouts))
     if block.time.name not in request.sizes:
         return None
     future = bind_future(bound, request, block.time.name, block.n_held)
     factors = [f for f in future.factors if f.name == request.name or f.name in result.names]
-    there = {name: array for name, array in values.items() if name in future.layouts}
-    fixed = fix_at_points(factors, future.layouts, there, points)
-    return run_on(block, result.moments, future, list(fixed), request)
+    return run_on(block, result.moments, future, list(freed(factors, future.layouts)), request)
 
 
 def _depends_alone(result: Result, solved: Solved, name: str) -> bool:
