@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.ndimage import label
-from scipy.stats import multivariate_normal
+from scipy.stats import false_discovery_control, multivariate_normal
 
 from posteriori.inference.mixtures.summits.density_ridges import (
     MixtureParts,
@@ -80,17 +80,17 @@ def test_a_component_in_a_valley_leaves_it_a_valley() -> None:
 def ridges_of(peaks: list[float], saddles: dict[tuple[int, int], float]) -> Ridges:
     pairs, heights = np.array(list(saddles)), np.log(list(saddles.values()))
     top = np.log(peaks)
-    return Ridges(top, pairs, heights, top[pairs].max(axis=1))
+    return Ridges(top, pairs, heights, top[pairs].max(axis=1), heights)
 
 
-SADDLES = {(0, 1): 0.5, (1, 2): 0.3, (0, 2): 0.01}
+SADDLES = {(0, 1): 0.8, (1, 2): 0.3, (0, 2): 0.01}
 
 
 @pytest.mark.parametrize(
     ("dip", "least", "most", "groups"),
     [
-        (0.4, 1.0, 9, [0, 0, 1]),
-        (0.2, 1.0, 9, [0, 0, 0]),
+        (0.5, 1.0, 9, [0, 0, 0]),  # 0.3 > 0.5 · 1/2
+        (0.7, 1.0, 9, [0, 0, 1]),  # 0.3 < 0.7 · 1/2, 0.8 > 0.7 · 2/2
         (0.9, 1.0, 9, [0, 1, 2]),
         (0.9, 6.0, 9, [0, 1, 1]),  # the third has five rows
         (0.9, 1.0, 2, [0, 0, 1]),  # the shallowest dip
@@ -102,6 +102,39 @@ def test_groups_are_joined_over_shallow_dips(
 ) -> None:
     ridges = ridges_of([1.0, 1.0, 1.0], SADDLES)
     found = join_over_dips(ridges, np.array([50.0, 45.0, 5.0]), dip=dip, least=least, most=most)
+    assert found.tolist() == groups
+
+
+@pytest.mark.parametrize("dip", [0.4, 0.7, 0.9])
+def test_as_many_dips_are_seen_as_rates_of_false_discoveries_allow(dip: float) -> None:
+    """Of each summit but the highest: the highest level at which a path leads to a higher one."""
+    rng, told = np.random.default_rng(int(10 * dip)), []
+    pairs = np.stack(np.triu_indices(7, 1), axis=1)
+    for _ in range(40):
+        peaks = rng.uniform(0.2, 1.0, 7)
+        heights = peaks[pairs].min(axis=1) * np.where(
+            rng.random(21) < 0.1, 1.0, rng.random(21) ** 3
+        )
+        level = np.zeros((7, 7))
+        level[tuple(pairs.T)] = heights
+        level += level.T
+        for k in range(7):  # widest paths
+            level = np.maximum(level, np.minimum(level[:, k, None], level[k]))
+        depths = np.where(peaks > peaks[:, None], level, 0.0).max(axis=1) / peaks
+        dips = depths[(peaks < peaks.max()) & (depths < 0.95)]
+        ridges = ridges_of(peaks.tolist(), dict(zip(map(tuple, pairs), heights, strict=True)))
+        found = join_over_dips(ridges, np.full(7, 9.0), dip=dip, least=1.0, most=9)
+        told.append((found.max() + 1, 1 + (false_discovery_control(dips) < dip).sum()))
+    assert len({expected for _, expected in told}) > 3
+    assert all(groups == expected for groups, expected in told)
+
+
+@pytest.mark.parametrize(("low", "groups"), [(1.0, [0, 0, 1]), (0.9, [0, 0, 0])])
+def test_only_dips_of_the_density_are_counted(low: float, groups: list[int]) -> None:
+    """Of two meetings one is a slope: 0.5 is a lone dip, or one of two of which rows show no other."""
+    ridges = ridges_of([1.0, 1.0, 1.0], {(0, 1): low, (1, 2): 0.5, (0, 2): 0.01})
+    ridges = ridges._replace(seen=np.log([1.0, 0.5, 0.01]))
+    found = join_over_dips(ridges, np.full(3, 9.0), dip=0.8, least=1.0, most=9)
     assert found.tolist() == groups
 
 
@@ -117,4 +150,4 @@ def test_an_even_stretch_has_no_dip_and_a_gap_has(gap: float, low: float, high: 
     alone = find_ridges(parts)
     found = seen_ridges(parts, x, labels, np.array([200.0, 200.0]))
     assert np.exp(alone.saddles - alone.peaks.min())[0] < 0.46
-    assert low <= np.exp(found.saddles - found.peaks.min())[0] <= high
+    assert low <= np.exp(found.seen - found.peaks.min())[0] <= high

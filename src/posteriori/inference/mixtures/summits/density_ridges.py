@@ -16,6 +16,7 @@ clustering in Riemannian manifolds", 2013.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -29,6 +30,9 @@ __all__ = ["MixtureParts", "Ridges", "find_ridges", "join_over_dips"]
 
 #: Places on a ridge, its ends left out.
 _PLACES = 13
+
+#: Where the density has a dip, it falls below this part of both summits: less is lost between places on a ridge.
+_DIPS = 0.95
 
 
 class MixtureParts(NamedTuple):
@@ -60,12 +64,15 @@ class Ridges(NamedTuple):
         Components that a ridge leads between: all of them.
     saddles, summits : (E,)
         The lowest and the highest place of each ridge.
+    seen : (E,)
+        Saddles, raised where rows show less of a dip.
     """
 
     peaks: Array
     pairs: IntArray
     saddles: Array
     summits: Array
+    seen: Array
 
 
 def find_ridges(parts: MixtureParts) -> Ridges:
@@ -84,17 +91,13 @@ def find_ridges(parts: MixtureParts) -> Ridges:
     at = _Heights.of(parts)
     peaks = at.log_heights(parts.means, parts.tables)
     if k == 1:
-        return Ridges(peaks, pairs, np.empty(0), np.empty(0))
+        return Ridges(peaks, pairs, *np.empty((3, 0)))
     places = _ridge_points(parts, at.log_det, pairs, tau)
     codes = [_ridge_tables(table, pairs, tau) for table in parts.tables]
     heights = at.log_heights(places, codes).reshape(len(pairs), _PLACES)
     ends = peaks[pairs]
-    return Ridges(
-        peaks,
-        pairs,
-        np.minimum(heights.min(axis=1), ends.min(axis=1)),
-        np.maximum(heights.max(axis=1), ends.max(axis=1)),
-    )
+    saddles = np.minimum(heights.min(axis=1), ends.min(axis=1))
+    return Ridges(peaks, pairs, saddles, np.maximum(heights.max(axis=1), ends.max(axis=1)), saddles)
 
 
 class _Heights(NamedTuple):
@@ -144,10 +147,16 @@ def _ridge_tables(table: Array, pairs: IntArray, tau: Array) -> Array:
 def join_over_dips(
     ridges: Ridges, sizes: Array, *, dip: float, least: float, most: int
 ) -> IntArray:
-    """Return the group (K,) of each component; groups are numbered from 0 on.
+    r"""Return the group (K,) of each component; groups are numbered from 0 on.
 
-    From the highest saddle down, two groups are one where the saddle between them is higher than ``dip`` times
-    the lower of their summits. A valley that a component of its own fills stays a valley.
+    From the highest saddle down all components meet. Where the density has a dip between two groups that meet, its
+    depth is ρ: the saddle that is seen, in units of the lower summit. Of J such depths the r deepest divide groups,
+    with the largest r for which
+
+    .. math:: \rho_{(r)} < \text{dip}\cdot r/J.
+
+    A group of another shape than normal has many dips between its normals, and by chance rows show one of them;
+    where rows show nearly all, a shallow one is none of chance.
 
     Parameters
     ----------
@@ -155,47 +164,69 @@ def join_over_dips(
     sizes : (K,)
         Rows of the components.
     dip : float
-        From 0 to 1.
+        What a lone ρ is compared with, and the largest of all; above 1 every component is a group.
     least : float
-        Rows that a group has; what is smaller joins the neighbour with the highest saddle.
+        Rows that a group has; what is smaller when it meets another is no group.
     most : int
-        Groups; of more, those with the shallowest dip between them are one.
+        Groups; of more, those with the shallowest dips between them are one.
+
+    Notes
+    -----
+    The rule is that of Y. Benjamini & Y. Hochberg, "Controlling the false discovery rate", Journal of the Royal
+    Statistical Society B 57, 1995, with ρ in the place of the probability of a dip by chance.
+
+    Examples
+    --------
+    >>> parts = MixtureParts(np.log([0.5, 0.5]), np.array([[0.0], [4.0]]), np.ones((2, 1, 1)))
+    >>> join_over_dips(find_ridges(parts), np.array([50.0, 50.0]), dip=0.5, least=5, most=9)
+    array([0, 1])
     """
-    joined = _Joined(list(range(len(sizes))), ridges.peaks.tolist())
-    order = np.argsort(-ridges.saddles, kind="stable")
-    edges = [
-        (*pair, saddle, summit)
-        for pair, saddle, summit in zip(
-            ridges.pairs[order].tolist(),
-            ridges.saddles[order].tolist(),
-            ridges.summits[order].tolist(),
-            strict=True,
-        )
-    ]
-    log_dip = float(np.log(dip)) if dip > 0.0 else -np.inf
-    for a, b, saddle, summit in edges:
-        if joined.depth(a, b, saddle) > log_dip:
-            joined.join(a, b, summit)
-    while joined.n_groups > 1:
-        rows = joined.rows(sizes)
-        small = min(rows, key=lambda g: (rows[g], g))
-        if rows[small] < least:
-            a, b, _, summit = next(e for e in edges if joined.separates(e, small))
-        elif joined.n_groups > most:
-            apart = [e for e in edges if joined.group(e[0]) != joined.group(e[1])]
-            a, b, _, summit = max(apart, key=lambda e: joined.depth(*e[:3]))
-        else:
-            break
-        joined.join(a, b, summit)
+    meetings = _meetings(ridges, sizes, max(dip, _DIPS), least)
+    depths = np.array([depth for *_, depth in meetings])
+    apart = np.argsort(depths, kind="stable")[: min(_count_apart(depths, dip), most - 1)]
+    joined = _Joined.apart(ridges.peaks, sizes)
+    for place, (a, b, _) in enumerate(meetings):
+        if place not in apart:
+            joined.join(a, b, -np.inf)
     _, codes = np.unique([joined.group(k) for k in range(len(sizes))], return_inverse=True)
     return codes
 
 
+def _meetings(
+    ridges: Ridges, sizes: Array, dips: float, least: float
+) -> list[tuple[int, int, float]]:
+    """Return two components and ρ of each meeting; ∞ where the density does not fall below this part, or of few rows."""
+    joined, found = _Joined.apart(ridges.peaks, sizes), []
+    order = np.argsort(-ridges.seen, kind="stable")
+    heights = (ridges.saddles, ridges.summits, ridges.seen)
+    rows = zip(ridges.pairs[order].tolist(), *(h[order].tolist() for h in heights), strict=True)
+    for (a, b), saddle, summit, seen in rows:
+        if joined.group(a) != joined.group(b):
+            lower, fewer = joined.lesser(a, b)
+            counts = fewer >= least and saddle < lower + math.log(dips)
+            found.append((a, b, math.exp(seen - lower) if counts else math.inf))
+            joined.join(a, b, summit)
+    return found
+
+
+def _count_apart(depths: Array, dip: float) -> int:
+    """Return the largest r with ρ_(r) < dip · r/J, where J depths (K − 1,) are finite."""
+    rising = np.sort(depths[np.isfinite(depths)])
+    found = np.flatnonzero(rising * len(rising) < dip * np.arange(1, len(rising) + 1))
+    return int(found[-1]) + 1 if len(found) else 0
+
+
 class _Joined(NamedTuple):
-    """Which component leads to which, and the log height of the summit of each group."""
+    """Which component leads to which, and the log height of the summit and the rows of each group."""
 
     lead: list[int]
     peaks: list[float]
+    rows: list[float]
+
+    @classmethod
+    def apart(cls, peaks: Array, sizes: Array) -> _Joined:
+        """Begin with a group for every component."""
+        return cls(list(range(len(sizes))), peaks.tolist(), sizes.tolist())
 
     def group(self, k: int) -> int:
         """Return the component that stands for the group of k."""
@@ -203,30 +234,14 @@ class _Joined(NamedTuple):
             k = self.lead[k]
         return k
 
-    def depth(self, a: int, b: int, saddle: float) -> float:
-        """Return the log of saddle over lower summit; −∞ within one group."""
+    def lesser(self, a: int, b: int) -> tuple[float, float]:
+        """Return the log height of the lower summit and the rows of the smaller of two groups."""
         a, b = self.group(a), self.group(b)
-        return saddle - min(self.peaks[a], self.peaks[b]) if a != b else -np.inf
+        return min(self.peaks[a], self.peaks[b]), min(self.rows[a], self.rows[b])
 
     def join(self, a: int, b: int, summit: float) -> None:
         """Make the groups of two components one."""
         a, b = self.group(a), self.group(b)
         self.peaks[a] = max(self.peaks[a], self.peaks[b], summit)
+        self.rows[a] += self.rows[b]
         self.lead[b] = a
-
-    def separates(self, edge: tuple[int, int, float, float], group: int) -> bool:
-        """Tell whether an edge leads from a group to another."""
-        a, b = self.group(edge[0]), self.group(edge[1])
-        return a != b and group in (a, b)
-
-    def rows(self, sizes: Array) -> dict[int, float]:
-        """Return the rows of each group."""
-        rows: dict[int, float] = {}
-        for k, size in enumerate(sizes.tolist()):
-            rows[self.group(k)] = rows.get(self.group(k), 0.0) + size
-        return rows
-
-    @property
-    def n_groups(self) -> int:
-        """How many there are."""
-        return sum(lead == k for k, lead in enumerate(self.lead))

@@ -31,7 +31,7 @@ _EXTRA = 0.5
 
 
 def seen_ridges(parts: MixtureParts, x: Array, labels: Any, sizes: Array) -> Ridges:
-    """Return the ridges of a mixture, saddles raised where rows show no dip.
+    """Return the ridges of a mixture, and their saddles raised where rows show less of a dip.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def seen_ridges(parts: MixtureParts, x: Array, labels: Any, sizes: Array) -> Rid
         k = len(sizes)
         coded = find_ridges(parts._replace(means=np.empty((k, 0)), precisions=np.empty((k, 0, 0))))
         seen = seen + np.minimum(coded.saddles - coded.peaks[ridges.pairs].min(axis=1), 0.0)
-    return ridges._replace(saddles=np.maximum(ridges.saddles, lower + seen))
+    return ridges._replace(seen=np.maximum(ridges.saddles, lower + seen))
 
 
 def _log_dips(parts: MixtureParts, x: Array, labels: Any, sizes: Array, ridges: Ridges) -> Array:
