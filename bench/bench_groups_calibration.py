@@ -5,9 +5,9 @@
     python bench/bench_groups_calibration.py 6 0 out.csv # and what was said of each table
 
 Every table is drawn anew: 2 to 4 columns, 100 to 500 rows, groups of one shape. Of answers that are said
-with probability p, p should be right, overall and in each bin of p: beside the share that is right stands its
-standard error, and a bin misses the goal where it is off by more than the goal and that error together. The log
-loss is that of the true number.
+with probability p, p should be right, overall and in each bin of p: beside the share that is right stands the
+standard error that it has if probabilities are as claimed, and a bin misses the goal where it is off by more than
+the goal and that error together. The log loss is that of the true number.
 """
 
 from __future__ import annotations
@@ -90,8 +90,9 @@ def show_bins(results: pd.DataFrame) -> bool:
         here = right[(results["claimed"] >= edge) & (results["claimed"] < end)]
         if here.empty:
             continue
-        share, claimed = here.mean(), results["claimed"][here.index].mean()
-        error = math.sqrt((here.sum() + 1) * (len(here) - here.sum() + 1) / (len(here) + 2) ** 3)
+        given = results["claimed"][here.index]
+        share, claimed = here.mean(), given.mean()
+        error = math.sqrt((given * (1.0 - given)).sum()) / len(here)
         off = abs(share - claimed)
         kept &= off <= GOAL + error
         flag = "" if off <= GOAL else "  within the error" if off <= GOAL + error else "  MISSED"
