@@ -49,7 +49,7 @@ def test_the_report_tells_the_spread_and_the_largest_effects(found):
     name, label = effects.names[0].split(" on ")
     assert label in LABELS
     levels = pipeline[0].levels_[0].levels
-    place = levels.index(name.removeprefix("town = "))
+    place = levels.index(name)
     (learned,) = pipeline[-1].group_effects_.values()
     assert effects.mean[0] == learned.mean[place, LABELS.tolist().index(label)]
     assert np.abs(effects.mean[0]) == np.abs(learned.mean).max()
@@ -57,6 +57,7 @@ def test_the_report_tells_the_spread_and_the_largest_effects(found):
     html = found.html()
     assert "differ by ±" in html
     assert effects.names[0] in html
+    assert "The largest effects of levels of “town” in" in html
 
 
 def test_saved_models_answer_as_before_and_new_towns_are_told(found, travel, tmp_path):

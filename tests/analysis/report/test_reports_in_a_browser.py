@@ -217,8 +217,10 @@ def test_enter_unfolds_and_follows(report: str, tmp_path: Path) -> None:
         assert keyboard.ask("location.hash") == second
         top = keyboard.ask("document.querySelector(location.hash).getBoundingClientRect().top")
         assert -5 <= top < 900
-        keyboard.press("Tab")  # goes on behind the heading that was followed to
-        behind = (
-            "document.querySelector(location.hash).compareDocumentPosition(document.activeElement)"
-        )
-        assert keyboard.ask(behind) & 4 or keyboard.ask("document.activeElement === document.body")
+        # the next key goes on behind the heading that was followed to, if there is anything to use
+        behind = f"{REACHABLE}.find(e => document.querySelector(location.hash).compareDocumentPosition(e) & 4)"
+        keyboard.ask(f"window.behind = {behind}; null")
+        keyboard.press("Tab")
+        scrolls = "document.activeElement.closest('a, summary') === null"
+        if keyboard.ask("window.behind !== undefined") and not keyboard.ask(scrolls):
+            assert keyboard.ask("document.activeElement === window.behind")

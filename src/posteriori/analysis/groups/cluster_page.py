@@ -144,9 +144,7 @@ def _profile(found: Clustering, profile: ClusterProfile, most: int | None) -> li
     if most is None:
         return [Words(head, "bold"), Grid(TRAIT_HEADER, listed)]
     effects = Effects([row[0] for row in listed], *_in_deviations(profile.traits[:most]))
-    svg = draw_effects(
-        effects, f"group {profile.cluster}: apart from all rows, in their deviations"
-    )
+    svg = draw_effects(effects, f"group {profile.cluster}: deviations from all rows")
     return [Words(head, "bold"), Beside([Figure(svg)], [Grid(TRAIT_HEADER, listed)])]
 
 

@@ -47,8 +47,8 @@ __all__ = [
 #: Draws of weights from which intervals of 90 % are read.
 _DRAWS = 2_000
 
-#: Effects of levels that are shown, the largest.
-_MOST_EFFECTS = 20
+#: Effects of levels that are shown, the largest, and letters of the name of a column before a level.
+_MOST_EFFECTS, _SHORT = 20, 9
 
 #: What effects are measured in, where it is not the unit of the target.
 _UNITS = {
@@ -102,6 +102,8 @@ def _weights(effects: Effects | None, name: str, *, grouped: bool) -> list[Part]
 
 def _groups(model: Any, effects: Effects, name: str) -> list[Part]:
     """Tell of the groups: how much their levels differ, and which of them stand out."""
+    columns = [column for column, *_ in _groups_of(model)]
+    of = f" of “{columns[0]}”" if len(columns) == 1 else ""
     return [
         Words(
             "Levels of categories have effects with a common spread, told with its 90% interval: "
@@ -109,7 +111,7 @@ def _groups(model: Any, effects: Effects, name: str) -> list[Part]:
         ),
         Figure(
             draw_effects(effects, "effect, mean and 90% interval"),
-            f"The largest effects of levels in “{name}”.",
+            f"The largest effects of levels{of} in “{name}”.",
         ),
     ]
 
@@ -142,7 +144,12 @@ def level_effects(pipeline: Any) -> Effects | None:
     groups = _groups_of(pipeline)
     if not groups:
         return None
-    names = [f"{name} = {level}" for name, levels, _ in groups for level in levels]
+    # levels tell rows of the figure apart: names of columns leave them their room
+    names = [
+        level if len(groups) == 1 else f"{short_text(name, _SHORT)} = {level}"
+        for name, levels, _ in groups
+        for level in levels
+    ]
     mean = np.concatenate([effects.mean for *_, effects in groups])
     half = 1.6449 * np.concatenate([effects.std for *_, effects in groups])
     if mean.ndim > 1:  # one effect on each of several classes
