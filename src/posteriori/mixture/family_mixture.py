@@ -20,7 +20,7 @@ from posteriori.distributions.unknown import trace_likelihood
 from posteriori.estimators.estimator_rows import as_column, column_names
 from posteriori.inference.mixtures.columns.class_draws import MemberDraws
 from posteriori.inference.mixtures.columns.family_models import conjugate_model
-from posteriori.inference.mixtures.columns.latent_starts import Search
+from posteriori.inference.mixtures.columns.latent_starts import LatentSearch
 from posteriori.inference.mixtures.columns.mixture_learning import (
     LearnedMixture,
     learn_beliefs,
@@ -159,7 +159,7 @@ class FamilyMixture(LatentMixture, AsksForPartitions):
     def _integrates(self) -> bool:
         return self.prior is not None
 
-    def _learn(self, rows: TableRows, search: Search) -> LearnedMixture:
+    def _learn(self, rows: TableRows, search: LatentSearch) -> LearnedMixture:
         require_squares("X", rows.x)
         found = self._learn_rows(rows, search)
         for name in ("model_", "n_parameters_"):
@@ -170,7 +170,7 @@ class FamilyMixture(LatentMixture, AsksForPartitions):
             self.n_parameters_ = self.n_components * (found.n_parameters + 1) - 1
         return found
 
-    def _learn_rows(self, rows: TableRows, search: Search) -> LearnedMixture:
+    def _learn_rows(self, rows: TableRows, search: LatentSearch) -> LearnedMixture:
         x, frequency = rows.x, rows.frequency
         if self._integrates():
             self._check_prior(self._find_pair(self.prior), x)

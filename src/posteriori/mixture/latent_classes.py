@@ -26,7 +26,7 @@ from posteriori.inference.mixtures.columns.class_draws import ClassDraws
 from posteriori.inference.mixtures.columns.class_gaps import class_gaps
 from posteriori.inference.mixtures.columns.class_model import class_model
 from posteriori.inference.mixtures.columns.class_partitions import class_clusters
-from posteriori.inference.mixtures.columns.latent_starts import Search
+from posteriori.inference.mixtures.columns.latent_starts import LatentSearch
 from posteriori.inference.mixtures.columns.mixture_densities import ColumnDensities
 from posteriori.inference.mixtures.columns.mixture_learning import LearnedMixture, learn_classes
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
@@ -167,7 +167,7 @@ class LatentClasses(LatentMixture, AsksForPartitions):
     def _integrates(self) -> bool:
         return self.method == "bayes"
 
-    def _learn(self, rows: TableRows, search: Search) -> LearnedMixture:
+    def _learn(self, rows: TableRows, search: LatentSearch) -> LearnedMixture:
         self.columns_ = check_kinds(self.columns, rows.x.shape[1])
         self._places = places_of(self.columns_)
         self._check_values(rows.x)

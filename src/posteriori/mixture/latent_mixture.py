@@ -27,7 +27,7 @@ from posteriori.inference.clusters.distinct_rows import distinct_rows
 from posteriori.inference.latent.namings import symmetry_gain
 from posteriori.inference.mixtures.columns.class_draws import ClassDraws, MemberDraws
 from posteriori.inference.mixtures.columns.latent_ascent import WeightLaw
-from posteriori.inference.mixtures.columns.latent_starts import Search
+from posteriori.inference.mixtures.columns.latent_starts import LatentSearch
 from posteriori.inference.mixtures.columns.mixture_densities import MixtureDensities
 from posteriori.inference.mixtures.columns.mixture_learning import LearnedMixture
 from posteriori.inference.mixtures.component_draws import (
@@ -87,7 +87,7 @@ class LatentMixture(DrawsItsPosterior, MixtureEstimator):
         """Tell whether components have beliefs, or are the most likely."""
 
     @abstractmethod
-    def _learn(self, rows: TableRows, search: Search) -> LearnedMixture:
+    def _learn(self, rows: TableRows, search: LatentSearch) -> LearnedMixture:
         """Learn the mixture."""
 
     @abstractmethod
@@ -152,8 +152,8 @@ class LatentMixture(DrawsItsPosterior, MixtureEstimator):
         given = self.weight_concentration_prior
         return WeightLaw(1.0 / self.n_components if given is None else float(given))
 
-    def _search(self, shares: Array | None) -> Search:
-        return Search(
+    def _search(self, shares: Array | None) -> LatentSearch:
+        return LatentSearch(
             int(self.n_components),
             int(self.n_init),
             bool(self.split_merge),

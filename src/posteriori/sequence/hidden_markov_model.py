@@ -26,7 +26,7 @@ from posteriori.estimators.parameters import (
     one_of,
     or_none,
 )
-from posteriori.inference.sequences.chain_learning import LearnedChain
+from posteriori.inference.latent.ascent import Found
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.driven_paths import DrivenPaths
 from posteriori.inference.sequences.state_orders import naming_gain
@@ -314,7 +314,7 @@ class HiddenMarkovModel(AnswersAboutSequences, DrawsItsPosterior, DensityMixin, 
         return {d: learn_symbols(values[:, d], size) for d, size in zip(places, sizes, strict=True)}
 
     def _keep(
-        self, paths: Any, emission: Any, data: ChainData, rows: ChainRows, found: LearnedChain
+        self, paths: Any, emission: Any, data: ChainData, rows: ChainRows, found: Found
     ) -> None:
         """Set what was learned."""
         for name in _LEARNED:

@@ -49,6 +49,11 @@ class EMResult(NamedTuple):
     converged: bool
     message: str
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C has ended it."""
+        return self.message.startswith("interrupted")
+
 
 class _Place(NamedTuple):
     """Parameters, what is expected under them, and the objective there."""

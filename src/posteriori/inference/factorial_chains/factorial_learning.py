@@ -131,7 +131,7 @@ def learn_factorial(
         part = _some_of(rows)
         short = [_ascend(part, sizes, s, exact, tol, _FIRST_STEPS, None) for s in starts]
         best = max(short, key=lambda found: found.trace[-1])
-        if best.message.startswith("interrupted"):
+        if best.interrupted:
             return best
         starts = [best.parameters]
     found = _ascend(rows, sizes, starts[0], exact, tol, max_iter, callback)

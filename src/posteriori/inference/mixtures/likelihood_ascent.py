@@ -27,7 +27,6 @@ from posteriori.inference.mixtures.normal_maximum import (
     scores_of,
 )
 from posteriori.inference.mixtures.normal_scores import NormalStatistics
-from posteriori.inference.mixtures.normal_starts import Found
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
@@ -65,15 +64,15 @@ class PartsShape(NamedTuple):
 
 def maximize_by_gradient(
     learner: PointLearner, rows: MixtureRows, start: NormalStatistics, *, tol: float, max_iter: int
-) -> Found:
+) -> EMResult:
     """Return the end of an ascent by L-BFGS, from where steps of EM from the sums of a start are slow.
 
     It ends where a step gains less than ``tol`` nats. Where rounding hides what a step gains, no search
     along the gradient succeeds: then a step of EM, which needs none, decides.
     """
     begun = _by_em(learner, rows, start, tol=SLOW, max_iter=max_iter)
-    if begun.message.startswith("interrupted") or begun.n_iter == max_iter:
-        return Found(*begun)
+    if begun.interrupted or begun.n_iter == max_iter:
+        return begun
     k, d = start.sums.shape
     shape = PartsShape(k, d, learner.kind)
     first = pack_parts(learner.parts(begun.parameters), shape, learner.spread)
@@ -111,7 +110,7 @@ def maximize_by_gradient(
         warnings.warn(
             f"the ascent {message}; raise max_iter or tol", ConvergenceWarning, stacklevel=3
         )
-    return Found(statistics, tuple(trace), n_iter, converged, message)
+    return EMResult(statistics, tuple(trace), n_iter, converged, message)
 
 
 def _by_em(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.ascent.expectation_maximization import EMResult
 from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
 from posteriori.inference.mixtures.component_moves import rising_moves
 from posteriori.inference.mixtures.feature_pass import read_blocks_of_rows, responsibilities
@@ -24,7 +25,6 @@ from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
 __all__ = [
-    "Found",
     "NormalSearch",
     "best_ascent",
     "clustered_start",
@@ -60,7 +60,7 @@ class NormalSearch(NamedTuple):
     start : NormalStatistics or None
         Where to begin; None: at clusters of k-means.
     ascend : callable
-        From learner, rows and a start, the fields of :class:`Found`.
+        From learner, rows and a start, an ascent over sums of statistics.
     both_units : bool
         Whether clusters by the deviations of the columns are a start, too.
     """
@@ -72,18 +72,8 @@ class NormalSearch(NamedTuple):
     named: bool
     hard: bool
     start: NormalStatistics | None
-    ascend: Callable[..., tuple[Any, ...]]
+    ascend: Callable[..., EMResult]
     both_units: bool = False
-
-
-class Found(NamedTuple):
-    """The best of some ascents: sums of statistics, the objective along the way, how it ended."""
-
-    statistics: NormalStatistics
-    trace: tuple[float, ...]
-    n_iter: int
-    converged: bool
-    message: str
 
 
 def best_ascent(
@@ -92,7 +82,7 @@ def best_ascent(
     search: NormalSearch,
     rng: np.random.Generator,
     is_sound: Callable[[NormalStatistics], bool],
-) -> Found:
+) -> EMResult:
     """Return the highest end of several ascents, of sound ones if there are any.
 
     Parameters
@@ -107,7 +97,7 @@ def best_ascent(
     n, part = rows.n_rows, rows
     if n > _SAMPLE and search.start is None:
         part = rows.take(np.sort(rng.choice(n, _SAMPLE, replace=False)))
-    best: tuple[bool, Found] | None = None
+    best: tuple[bool, EMResult] | None = None
     most = 1 if search.start is not None else max(search.n_init, _MOST_STARTS)
     for i in range(most):
         if i >= search.n_init and best is not None and best[0]:
@@ -119,20 +109,20 @@ def best_ascent(
         found = _climb(learner, part, start, search, is_sound, most > search.n_init)
         if i == 0 and search.both_units and search.start is None:
             found = _higher(found, learner, part, search, is_sound, rng)
-        sound = is_sound(found.statistics)
+        sound = is_sound(found.parameters)
         if best is None or (sound, found.trace[-1]) > (best[0], best[1].trace[-1]):
             best = (sound, found)
-        if found.message.startswith("interrupted"):
+        if found.interrupted:
             break
     assert best is not None  # there is at least one start
     found = best[1]
     if found.message == GIVEN_UP:  # so did all others: the best of them goes on
-        further = _quiet(learner, part, found.statistics, search, done=found.n_iter + 1)
+        further = _quiet(learner, part, found.parameters, search, done=found.n_iter + 1)
         found = _joined(found, further)
     if part is not rows:
-        grown = NormalStatistics(*(s * (rows.total / part.total) for s in found.statistics))
-        found = Found(*search.ascend(learner, rows, grown))
-    elif not found.converged and not found.message.startswith("interrupted"):
+        grown = NormalStatistics(*(s * (rows.total / part.total) for s in found.parameters))
+        found = search.ascend(learner, rows, grown)
+    elif not found.converged and not found.interrupted:
         warnings.warn(
             f"the ascent {found.message}; raise max_iter or tol", ConvergenceWarning, stacklevel=3
         )
@@ -140,23 +130,23 @@ def best_ascent(
 
 
 def _higher(
-    found: Found,
+    found: EMResult,
     learner: NormalLearner,
     rows: MixtureRows,
     search: NormalSearch,
     is_sound: Callable[[NormalStatistics], bool],
     rng: np.random.Generator,
-) -> Found:
+) -> EMResult:
     """Return the ascent from clusters by the deviations of the columns, where it ends higher.
 
     In units in which rows have covariance I groups that lie far apart are as near as any others, and k-means may
     divide what belongs together, as it does iris.
     """
-    if found.message.startswith("interrupted"):
+    if found.interrupted:
         return found
     start = column_start(rows, search.n_components, rng)
     other = _climb(learner, rows, start, search, is_sound, True)
-    ends = [(is_sound(one.statistics), one.trace[-1]) for one in (found, other)]
+    ends = [(is_sound(one.parameters), one.trace[-1]) for one in (found, other)]
     return other if ends[1] > ends[0] else found
 
 
@@ -167,7 +157,7 @@ def _climb(
     search: NormalSearch,
     is_sound: Callable[[NormalStatistics], bool],
     may_give_up: bool,
-) -> Found:
+) -> EMResult:
     """Climb from a start, and on from each move that leads higher.
 
     Where other starts may be tried, it is given up once a component has shrunk to the floor: there the
@@ -185,7 +175,7 @@ def _climb(
     return found
 
 
-def _joined(found: Found, further: Found) -> Found:
+def _joined(found: EMResult, further: EMResult) -> EMResult:
     trace = (*found.trace, *further.trace)
     return further._replace(trace=trace, n_iter=len(trace) - 1)
 
@@ -193,17 +183,17 @@ def _joined(found: Found, further: Found) -> Found:
 def _moved(
     learner: NormalLearner,
     rows: MixtureRows,
-    found: Found,
+    found: EMResult,
     search: NormalSearch,
     is_sound: Callable[[NormalStatistics], bool],
-) -> Found | None:
+) -> EMResult | None:
     """Return the ascent from the first move that leads higher, from what is sound to what is sound.
 
     On the floor the likelihood rewards spikes, and so would moves.
     """
-    if found.message.startswith("interrupted") or not is_sound(found.statistics):
+    if found.interrupted or not is_sound(found.parameters):
         return None
-    shares = _share_rows(rows, learner.scores(found.statistics)[0])
+    shares = _share_rows(rows, learner.scores(found.parameters)[0])
     rising = rising_moves(
         look_from(learner, rows, search.hard),
         rows.expected_sums,
@@ -215,7 +205,7 @@ def _moved(
         named=search.named,
     )
     ascents = (_quiet(learner, rows, start, search) for start in rising)
-    return next((further for further in ascents if is_sound(further.statistics)), None)
+    return next((further for further in ascents if is_sound(further.parameters)), None)
 
 
 def _share_rows(rows: MixtureRows, scores: NormalScores) -> Array:
@@ -235,10 +225,10 @@ def _quiet(
     start: NormalStatistics,
     search: NormalSearch,
     **limit: Any,
-) -> Found:
+) -> EMResult:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said once, at the end
-        return Found(*search.ascend(learner, rows, start, **limit))
+        return search.ascend(learner, rows, start, **limit)
 
 
 def clustered_start(

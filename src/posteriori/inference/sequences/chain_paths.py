@@ -8,13 +8,13 @@ r"""Paths of hidden states with one law of transitions: what rows say of them, a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.latent.contract import Assigned, Sums
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows
-from posteriori.inference.sequences.emissions.emission_contract import Sums
 from posteriori.inference.state_chains.hidden_markov import (
     forward_backward,
     most_likely_path,
@@ -23,28 +23,7 @@ from posteriori.inference.state_chains.hidden_markov import (
 from posteriori.inference.state_chains.state_filters import filter_states
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["ChainLaws", "ChainPaths", "PathModel", "PathPass"]
-
-
-class PathPass(NamedTuple):
-    """What rows say of the paths of their states.
-
-    Attributes
-    ----------
-    log_likelihood : float
-        Σ_s w_s ln p(x_s), of a certain path Σ_s w_s max ln p(x_s, z).
-    bonus : float
-        What the laws of paths add to the objective.
-    shares : (T, K)
-        p(z_t = k | x), times how often the row counts.
-    sums : tuple
-        What the laws are learned from next.
-    """
-
-    log_likelihood: float
-    bonus: float
-    shares: Array
-    sums: Sums
+__all__ = ["ChainLaws", "ChainPaths"]
 
 
 class ChainLaws(NamedTuple):
@@ -66,35 +45,6 @@ class ChainLaws(NamedTuple):
     transition: Array
     driven: Any = None
     durations: Array | None = None
-
-
-class PathModel(Protocol):
-    """Laws of paths, and sequences that follow them."""
-
-    @property
-    def n_sums(self) -> int:
-        """Number of parts of the sums."""
-        ...
-
-    def start(self, states: IntArray) -> Sums:
-        """Return sums near those of given paths, under which everything possible stays so."""
-
-    def expect(self, sums: Sums, scores: Array) -> PathPass:
-        """Return what rows say of paths; ``scores`` (T, K) may be overwritten."""
-
-    @property
-    def n_parameters(self) -> int:
-        """Free parameters of the laws."""
-        ...
-
-    def learn(self, sums: Sums) -> ChainLaws:
-        """Return the laws of states of these sums; under beliefs their means."""
-
-    def beliefs(self, sums: Sums) -> tuple[Any, ...]:
-        """Return what is believed of first states, of transitions, and of runs."""
-
-    def reorder(self, sums: Sums, order: Array) -> Sums:
-        """Return the sums of states in another order."""
 
 
 class ChainPaths(NamedTuple):
@@ -153,13 +103,13 @@ class ChainPaths(NamedTuple):
         scores = self.rows.clamp(scores)
         return sample_path(first, moves, scores, lengths=self.rows.lengths, rng=rng)[0]
 
-    def expect(self, sums: Sums, scores: Array) -> PathPass:
+    def expect(self, sums: Sums, scores: Array) -> Assigned:
         """Return what rows say of paths under the laws of these sums."""
         log_initial, one = self.initial.learn(sums[0])
         log_transition, other = self.transition.learn(sums[1])
         return self.expect_under(log_initial, log_transition, scores)._replace(bonus=one + other)
 
-    def expect_under(self, log_initial: Array, log_transition: Array, scores: Array) -> PathPass:
+    def expect_under(self, log_initial: Array, log_transition: Array, scores: Array) -> Assigned:
         """Return what rows say of paths under known laws."""
         rows = self.rows
         scores = rows.clamp(scores)
@@ -170,7 +120,7 @@ class ChainPaths(NamedTuple):
         )
         shares, started = rows.weigh(found.probabilities)
         value = rows.sum_sequences(found.log_evidence)
-        return PathPass(value, 0.0, shares, (started, found.pair_sums))
+        return Assigned(value, 0.0, shares, (started, found.pair_sums))
 
     @property
     def n_parameters(self) -> int:
@@ -196,9 +146,9 @@ class ChainPaths(NamedTuple):
         found = filter_states(first, moves, scores, lengths=self.rows.lengths)
         return self.rows.sum_sequences(found.log_evidence)
 
-    def _best(self, log_initial: Array, log_transition: Array, scores: Array) -> PathPass:
+    def _best(self, log_initial: Array, log_transition: Array, scores: Array) -> Assigned:
         rows = self.rows
         found = most_likely_path(log_initial, log_transition, scores, lengths=rows.lengths)
         shares = rows.certain_shares(found.states, self.n_states)
         value = rows.sum_sequences(found.log_joint)
-        return PathPass(value, 0.0, shares, self.count_paths(found.states))
+        return Assigned(value, 0.0, shares, self.count_paths(found.states))

@@ -1,36 +1,26 @@
 r"""Where the ascent of a hidden chain begins: at clusters of rows, at random symbols, at parts of sequences.
 
-Each of several starts takes some steps, and the highest goes on. Clusters know nothing of time, but
-their members' order does: transitions begin at how often one cluster follows another. Every other start
+Clusters know nothing of time, but their members' order does: transitions begin at how often one cluster follows another. Every other start
 clusters what rows and their squares are on average around each row: states that last and differ in their
 spread, or emit mixtures, are found there.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.ascent.expectation_maximization import EMResult
+from posteriori.inference.ascent.expectation_maximization import EMResult, maximize_by_em
 from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
-from posteriori.inference.sequences.chain_ascent import ascend_chain
-from posteriori.inference.sequences.chain_paths import PathModel
+from posteriori.inference.latent.ascent import look_at
+from posteriori.inference.latent.contract import Assignments, Components, Sums
 from posteriori.inference.sequences.chain_rows import ChainRows
-from posteriori.inference.sequences.emissions.emission_contract import EmissionModel, Sums
 from posteriori.numerics.types import Array, IntArray
-from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["ChainSearch", "climb_chain", "start_from_shares"]
-
-#: Steps by which a start shows where it leads.
-_TRIAL = 20
-
-#: The same of members that are fitted, each of them step by step.
-_TRIAL_FITS = 4
+__all__ = ["ChainStarts", "KnownChain", "ascend_from", "start_from_shares", "starts_of_chain"]
 
 #: Of more rows than this a sample serves to find clusters.
 _SAMPLE = 20_000
@@ -45,12 +35,12 @@ _REACH = 4
 _HINT = 0.1
 
 
-class ChainSearch(NamedTuple):
-    """How a chain is looked for.
+class ChainStarts(NamedTuple):
+    """What tells rows apart before anything is learned of them.
 
     Attributes
     ----------
-    n_states, n_init : int
+    n_states : int
     ordered : bool
         Whether states follow one another, so that sequences are cut into parts.
     numbers : (T, D) or None
@@ -58,54 +48,73 @@ class ChainSearch(NamedTuple):
     symbols : (T,) or None
         What else tells rows apart.
     rng : Generator
-    max_iter : int
-    options : mapping
-        Further ones of :func:`maximize_by_em`.
     """
 
     n_states: int
-    n_init: int
     ordered: bool
     numbers: Array | None
     symbols: IntArray | None
     rng: np.random.Generator
-    max_iter: int
-    options: Mapping[str, Any]
 
 
-def climb_chain(
-    paths: PathModel, emission: EmissionModel, rows: ChainRows, search: ChainSearch
-) -> EMResult:
-    """Return the ascent from the best of several starts.
+class KnownChain(NamedTuple):
+    """A chain to begin from.
 
-    Sequences all of whose states are known have one start, at which the ascent ends.
+    Attributes
+    ----------
+    laws : tuple of arrays
+        ln π (K,), ln A (K, K), and where runs have laws of their own ln p(d) (K, L).
+    scores : (T, K)
+        ln p(x_t | z_t = k) of all rows.
     """
-    n_init = 1 if rows.all_labelled else search.n_init
-    shares = _starts(rows, search)
-    starts = (start_from_shares(paths, emission, rows, next(shares)) for _ in range(n_init))
-    if n_init == 1:
-        return _last(paths, emission, next(starts), search)
-    best: EMResult | None = None
-    steps = min(_TRIAL if emission.numeric else _TRIAL_FITS, search.max_iter)
-    for start in starts:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # some steps are enough
-            found = ascend_chain(paths, emission, start, max_iter=steps)
-        if best is None or found.trace[-1] > best.trace[-1]:
-            best = found
-        if found.message.startswith("interrupted"):
-            return best
-    assert best is not None  # there is at least one start
-    if search.max_iter <= steps:
-        return best
-    rest = search._replace(max_iter=search.max_iter - best.n_iter)
-    found = _last(paths, emission, best.parameters, rest)
-    trace = (*best.trace[:-1], *found.trace)
-    return found._replace(trace=trace, n_iter=best.n_iter + found.n_iter)
+
+    laws: tuple[Array, ...]
+    scores: Array
+
+
+def ascend_from(
+    paths: Any, emission: Components, known: KnownChain, *, likelihood: bool, **options: Any
+) -> EMResult:
+    """Climb from a known chain, the first step being what rows say under it.
+
+    Parameters
+    ----------
+    paths : Assignments with ``expect_under``
+    emission : Components
+    known : KnownChain
+    likelihood : bool
+        Whether the objective is the likelihood, which the known chain has as well.
+    **options
+        Of :func:`maximize_by_em`.
+    """
+
+    def begin() -> tuple[Sums, float]:
+        found = paths.expect_under(*known.laws, known.scores.copy())
+        return (*found.sums, *emission.expected_sums(found.shares)), found.log_likelihood
+
+    def expect(at: Any) -> tuple[Sums, float]:
+        if isinstance(at, KnownChain):
+            return begin()
+        found = look_at(paths, emission, at)
+        return found.sums, found.objective
+
+    if not emission.numeric:
+        options = {**options, "accelerated": False}
+    start = known if likelihood else begin()[0]
+    ascent = maximize_by_em(expect, lambda sums: sums, start, **options)
+    at_start = isinstance(ascent.parameters, KnownChain)  # stopped before a step
+    return ascent._replace(parameters=begin()[0]) if at_start else ascent
+
+
+def starts_of_chain(
+    paths: Assignments, emission: Components, rows: ChainRows, search: ChainStarts
+) -> Iterator[Sums]:
+    """Yield sums to begin from, as many as are asked for."""
+    return (start_from_shares(paths, emission, rows, shares) for shares in _starts(rows, search))
 
 
 def start_from_shares(
-    paths: PathModel, emission: EmissionModel, rows: ChainRows, shares: Array
+    paths: Assignments, emission: Components, rows: ChainRows, shares: Array
 ) -> Sums:
     """Return the sums of states that rows belong to by shares (T, K), and of their likeliest paths."""
     states = shares.argmax(axis=1)
@@ -114,11 +123,7 @@ def start_from_shares(
     return (*paths.start(states), *emission.expected_sums(counted))
 
 
-def _last(paths: PathModel, emission: EmissionModel, start: Sums, search: ChainSearch) -> EMResult:
-    return ascend_chain(paths, emission, start, max_iter=search.max_iter, **search.options)
-
-
-def _starts(rows: ChainRows, search: ChainSearch) -> Iterator[Array]:
+def _starts(rows: ChainRows, search: ChainStarts) -> Iterator[Array]:
     """Yield shares (T, K) of rows in states."""
     for i in count():
         if search.ordered:
@@ -155,7 +160,7 @@ def _around(z: Array, rows: ChainRows) -> Array:
     return _standardized((sums[end] - sums[begin]) / (end - begin)[:, None])
 
 
-def _clusters(z: Array, frequency: Array | None, search: ChainSearch) -> Array:
+def _clusters(z: Array, frequency: Array | None, search: ChainStarts) -> Array:
     """Return the clusters of k-means, of many rows by those of a sample."""
     some, times, rng = z, frequency, search.rng
     if len(z) > _SAMPLE:
@@ -165,14 +170,14 @@ def _clusters(z: Array, frequency: Array | None, search: ChainSearch) -> Array:
     return np.eye(search.n_states)[nearest_of(z, centers)]
 
 
-def _random_symbols(total: int, search: ChainSearch) -> Array:
+def _random_symbols(total: int, search: ChainStarts) -> Array:
     """Return shares that are equal for equal symbols, and random."""
     codes = np.zeros(total, dtype=np.intp) if search.symbols is None else search.symbols
     table = search.rng.dirichlet(np.ones(search.n_states), size=int(codes.max()) + 1)
     return table[codes]
 
 
-def _parts_of_sequences(rows: ChainRows, search: ChainSearch) -> Array:
+def _parts_of_sequences(rows: ChainRows, search: ChainStarts) -> Array:
     """Return each sequence cut into K parts, of equal lengths at first and of random ones later."""
     k, place = search.n_states, np.arange(rows.total) - np.repeat(rows.first, rows.lengths)
     share = (place + 0.5) / np.repeat(rows.lengths, rows.lengths)

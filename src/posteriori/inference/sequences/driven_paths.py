@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.latent.contract import Assigned, Sums
 from posteriori.inference.predictors.mode_finding import find_mode
 from posteriori.inference.predictors.softmax_averages import contrasts
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
-from posteriori.inference.sequences.chain_paths import ChainLaws, PathPass
+from posteriori.inference.sequences.chain_paths import ChainLaws
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows
-from posteriori.inference.sequences.emissions.emission_contract import Sums
 from posteriori.inference.state_chains.hidden_markov import forward_backward, most_likely_path
 from posteriori.numerics.logspace import log_softmax
 from posteriori.numerics.types import Array, IntArray
@@ -97,19 +97,19 @@ class DrivenPaths(NamedTuple):
             weights[j, : len(at) - 1, 0] = contrasts(len(at)).T @ np.log(moves[at])
         return counts * self.initial.possible, weights
 
-    def expect(self, sums: Sums, scores: Array) -> PathPass:
+    def expect(self, sums: Sums, scores: Array) -> Assigned:
         """Return what rows say of paths, and the weights that the expected transitions lead to."""
         log_initial, bonus = self.initial.learn(sums[0])
         moves = self._standardized(sums[1]).log_transition(self.design[:, 1:])
         bonus -= 0.5 * self.precision * float((sums[1] ** 2).sum())
         return self._expect(log_initial, moves, scores, sums[1])._replace(bonus=bonus)
 
-    def expect_under(self, log_initial: Array, log_transition: Array, scores: Array) -> PathPass:
+    def expect_under(self, log_initial: Array, log_transition: Array, scores: Array) -> Assigned:
         """Return what rows say of paths under known transitions (K, K), which no input drives."""
         weights = np.zeros((self.n_states, max(self.n_states - 1, 1), self.design.shape[1]))
         return self._expect(log_initial, log_transition, scores, weights)
 
-    def _expect(self, log_initial: Array, moves: Array, scores: Array, weights: Array) -> PathPass:
+    def _expect(self, log_initial: Array, moves: Array, scores: Array, weights: Array) -> Assigned:
         """Return what rows say of paths, and the weights that are found from given ones on."""
         rows = self.rows
         scores = rows.clamp(scores)
@@ -118,7 +118,7 @@ class DrivenPaths(NamedTuple):
             shares = rows.certain_shares(best.states, self.n_states)
             pairs, started = self._certain_pairs(best.states), shares[rows.first].sum(axis=0)
             value = rows.sum_sequences(best.log_joint)
-            return PathPass(value, 0.0, shares, (started, self._maximized(weights, pairs)))
+            return Assigned(value, 0.0, shares, (started, self._maximized(weights, pairs)))
         found = forward_backward(
             log_initial, moves, scores, lengths=rows.lengths, weights=rows.weights, pairs=True
         )
@@ -126,7 +126,7 @@ class DrivenPaths(NamedTuple):
         assert found.pair_probabilities is not None
         after = self._maximized(weights, found.pair_probabilities)
         value = rows.sum_sequences(found.log_evidence)
-        return PathPass(value, 0.0, shares, (started, after))
+        return Assigned(value, 0.0, shares, (started, after))
 
     def _certain_pairs(self, states: IntArray) -> Array:
         """Return which transition arrives at each row of known paths, (T, K, K)."""

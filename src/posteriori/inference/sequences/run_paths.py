@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.inference.sequences.chain_paths import ChainLaws, PathPass
+from posteriori.inference.latent.contract import Assigned, Sums
+from posteriori.inference.sequences.chain_paths import ChainLaws
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows
-from posteriori.inference.sequences.emissions.emission_contract import Sums
 from posteriori.inference.sequences.run_laws import ParametricRuns
 from posteriori.inference.state_chains.run_lengths import (
     most_likely_runs,
@@ -97,7 +97,7 @@ class RunPaths(NamedTuple):
         scores = self.rows.clamp(scores)
         return sample_runs(first, moves, runs, scores, lengths=self.rows.lengths, rng=rng)[0]
 
-    def expect(self, sums: Sums, scores: Array) -> PathPass:
+    def expect(self, sums: Sums, scores: Array) -> Assigned:
         """Return what rows say of paths and runs."""
         learned = [table.learn(part) for table, part in zip(self.tables, sums, strict=True)]
         bonus = float(sum(one for _, one in learned))
@@ -106,7 +106,7 @@ class RunPaths(NamedTuple):
 
     def expect_under(
         self, log_initial: Array, log_transition: Array, log_durations: Array, scores: Array
-    ) -> PathPass:
+    ) -> Assigned:
         """Return what rows say of paths and runs under known laws."""
         rows, laws = self.rows, (log_initial, log_transition, log_durations)
         scores = rows.clamp(scores)
@@ -116,9 +116,9 @@ class RunPaths(NamedTuple):
         shares, started = rows.weigh(found.probabilities)
         runs = found.run_lengths + _completed(found.cut_runs, log_durations)
         value = rows.sum_sequences(found.log_evidence)
-        return PathPass(value, 0.0, shares, (started, found.pair_sums, runs))
+        return Assigned(value, 0.0, shares, (started, found.pair_sums, runs))
 
-    def _best(self, laws: tuple[Array, Array, Array], scores: Array) -> PathPass:
+    def _best(self, laws: tuple[Array, Array, Array], scores: Array) -> Assigned:
         """Take the most probable paths for certain; the lengths of runs that are cut stay unknown."""
         rows = self.rows
         found = most_likely_runs(*laws, scores, lengths=rows.lengths)
@@ -127,7 +127,7 @@ class RunPaths(NamedTuple):
         cut = self._cut_runs(found.states)
         runs = whole - cut + _completed(cut, laws[2])
         shares = rows.certain_shares(found.states, self.n_states)
-        return PathPass(value, 0.0, shares, (first, moves, runs))
+        return Assigned(value, 0.0, shares, (first, moves, runs))
 
     def _cut_runs(self, states: IntArray) -> Array:
         """Return how often the last runs of sequences have each length, (K, L)."""

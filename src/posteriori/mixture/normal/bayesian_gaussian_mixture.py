@@ -21,6 +21,7 @@ from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.approximate_posterior import DrawsItsPosterior
 from posteriori.estimators.parameters import POSITIVE, check_parameters, one_of, or_none
+from posteriori.inference.ascent.expectation_maximization import EMResult
 from posteriori.inference.latent.namings import symmetry_gain
 from posteriori.inference.mixtures.mixture_rows import CompleteRows, MixtureRows
 from posteriori.inference.mixtures.normal_beliefs import normal_affinities
@@ -31,7 +32,7 @@ from posteriori.inference.mixtures.normal_learning import (
     sort_by_size,
 )
 from posteriori.inference.mixtures.normal_scores import NormalStatistics
-from posteriori.inference.mixtures.normal_starts import Found, NormalSearch, best_ascent
+from posteriori.inference.mixtures.normal_starts import NormalSearch, best_ascent
 from posteriori.inference.mixtures.partitions.cluster_kernels import ClusterModel
 from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_parts, join_parts
 from posteriori.inference.mixtures.partitions.partition_prior import default_concentration
@@ -206,14 +207,14 @@ class BayesianGaussianMixture(DrawsItsPosterior, NormalMixture, AsksForPartition
         if self._sticks:
             found = _in_order(found, learner, rows, search)
         elif not named:
-            found = found._replace(statistics=sort_by_size(found.statistics, "full"))
-        self._keep(rows, learner, found.statistics, widths)
-        self._learned_from = x, rows, learner, found.statistics, not named
+            found = found._replace(parameters=sort_by_size(found.parameters, "full"))
+        self._keep(rows, learner, found.parameters, widths)
+        self._learned_from = x, rows, learner, found.parameters, not named
         self.trace_ = np.array(found.trace)
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         self.symmetry_gain_ = 0.0
         if not (named or self._sticks):
-            belief = learner.belief(found.statistics)
+            belief = learner.belief(found.parameters)
             self.symmetry_gain_ = symmetry_gain(normal_affinities(belief))
         exact = self.n_components == 1 and isinstance(rows, CompleteRows)
         self.log_evidence_ = LogEvidence(
@@ -359,12 +360,12 @@ class BayesianGaussianMixture(DrawsItsPosterior, NormalMixture, AsksForPartition
 
 
 def _in_order(
-    found: Found, learner: VariationalLearner, rows: MixtureRows, search: NormalSearch
-) -> Found:
+    found: EMResult, learner: VariationalLearner, rows: MixtureRows, search: NormalSearch
+) -> EMResult:
     """Break sticks in the order of sizes, and climb on for as long as that leads higher."""
     for _ in range(search.n_components):
-        order = sort_by_size(found.statistics, "full")
-        if np.array_equal(order.counts, found.statistics.counts):
+        order = sort_by_size(found.parameters, "full")
+        if np.array_equal(order.counts, found.parameters.counts):
             break
         further = best_ascent(
             learner,

@@ -14,6 +14,7 @@ from posteriori.distributions.composites.mixture import MixtureFamily
 from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.estimators.parameters import COVARIANCES, check_parameters, covariance_of, one_of
+from posteriori.inference.ascent.expectation_maximization import EMResult
 from posteriori.inference.mixtures.likelihood_ascent import maximize_by_gradient
 from posteriori.inference.mixtures.mixture_rows import MixtureRows
 from posteriori.inference.mixtures.normal_learning import PointLearner, ascend_normals, sort_by_size
@@ -181,7 +182,7 @@ class GaussianMixture(NormalMixture):
         found = best_ascent(
             learner, rows, search, rng, lambda statistics: not _degenerate(learner, statistics)
         )
-        statistics = found.statistics
+        statistics = found.parameters
         if not given:
             statistics = sort_by_size(statistics, self.covariance)
         self._keep(rows, learner, statistics)
@@ -221,7 +222,7 @@ class GaussianMixture(NormalMixture):
         start: NormalStatistics,
         hopeless: Callable[[NormalStatistics], bool] | None = None,
         done: int = 0,
-    ) -> tuple[Any, ...]:
+    ) -> EMResult:
         """Climb from a start, after so many steps that are done; given up where that is hopeless."""
         hard, most = self.assignment == "hard", max(self.max_iter - done, 1)
         if self.solver == "em":

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from posteriori.inference.sequences.chain_ascent import KnownChain, ascend_from
-from posteriori.inference.sequences.chain_learning import (
-    LearnedChain,
-    learn_chain,
-    summarize_ascent,
-)
+from posteriori.inference.latent.ascent import Found, learn_groups, summarize
+from posteriori.inference.latent.contract import Components
 from posteriori.inference.sequences.chain_paths import ChainPaths
 from posteriori.inference.sequences.chain_rows import ChainRows
-from posteriori.inference.sequences.chain_starts import ChainSearch
+from posteriori.inference.sequences.chain_starts import (
+    ChainStarts,
+    KnownChain,
+    ascend_from,
+    starts_of_chain,
+)
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows, Estimate
 from posteriori.inference.sequences.driven_paths import DrivenPaths, standardized_inputs
-from posteriori.inference.sequences.emissions.emission_contract import EmissionModel
 from posteriori.inference.sequences.run_laws import ParametricRuns
 from posteriori.inference.sequences.run_paths import RunPaths
 from posteriori.inference.sequences.state_orders import is_exchangeable
@@ -53,7 +53,7 @@ def estimate_of(model: Any) -> Estimate:
     return _ESTIMATES[model.method]
 
 
-def build_emission(model: Any, data: ChainData, rows: ChainRows) -> EmissionModel:
+def build_emission(model: Any, data: ChainData, rows: ChainRows) -> Components:
     """Return the model of what states emit."""
     choice = Choice(
         data.x,
@@ -135,8 +135,8 @@ def _longest(model: Any, rows: ChainRows) -> int:
 
 
 def learn_model(
-    model: Any, paths: Any, emission: EmissionModel, data: ChainData, rows: ChainRows
-) -> LearnedChain:
+    model: Any, paths: Any, emission: Components, data: ChainData, rows: ChainRows
+) -> Found:
     """Climb from the start that was given, or from the best of several."""
     options = {"tol": model.tol, "accelerated": model.accelerated, "callback": model.callback}
     if model.start is not None:
@@ -145,21 +145,24 @@ def learn_model(
         ascent = ascend_from(
             paths, emission, known, likelihood=likelihood, max_iter=int(model.max_iter), **options
         )
-        return summarize_ascent(paths, emission, ascent)
+        return summarize(paths, emission, ascent)
     x = data.x
     numbers = [d for d in range(x.shape[1]) if d not in model.symbols_]
-    search = ChainSearch(
+    search = ChainStarts(
         int(model.n_states),
-        int(model.n_init),
         _is_ordered(model),
         x[:, numbers] if numbers else None,
         None if numbers else np.unique(x, axis=0, return_inverse=True)[1].ravel(),
         as_generator(model.random_state),
+    )
+    return learn_groups(
+        paths,
+        emission,
+        starts_of_chain(paths, emission, rows, search),
+        1 if rows.all_labelled else int(model.n_init),
         int(model.max_iter),
         options,
-    )
-    return learn_chain(
-        paths, emission, rows, search, by_size=rows.labels is None and _may_be_named(model, paths)
+        by_size=rows.labels is None and _may_be_named(model, paths),
     )
 
 

@@ -14,9 +14,9 @@ from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
+from posteriori.inference.latent.contract import Components
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows, Estimate
 from posteriori.inference.sequences.emissions.column_emissions import ColumnEmission
-from posteriori.inference.sequences.emissions.emission_contract import EmissionModel
 from posteriori.inference.sequences.emissions.feature_emissions import (
     likely_members,
     weighed_members,
@@ -112,7 +112,7 @@ def columns_by_family(emission: Any, names: list[str]) -> dict[Any, list[int]]:
     return {family: sorted(at) for family, at in places.items()}
 
 
-def choose_emission(places: Mapping[Any, list[int]], prior: Any, choice: Choice) -> EmissionModel:
+def choose_emission(places: Mapping[Any, list[int]], prior: Any, choice: Choice) -> Components:
     """Return the model of the emissions of all columns."""
     if choice.regressors is not None:
         return _regression(places, prior, choice, choice.regressors)
@@ -145,7 +145,7 @@ def is_alike(prior: Any) -> bool:
     return not any(one.batch_shape for one in rows)
 
 
-def _one(family: Any, prior: Any, choice: Choice) -> EmissionModel:
+def _one(family: Any, prior: Any, choice: Choice) -> Components:
     """Return the model of columns of one family."""
     if choice.estimate == "belief" and (not isinstance(family, str) or family == "student-t"):
         raise ValueError(
@@ -172,7 +172,7 @@ def _one(family: Any, prior: Any, choice: Choice) -> EmissionModel:
 
 def _regression(
     places: Mapping[Any, list[int]], prior: Any, choice: Choice, regressors: Array
-) -> EmissionModel:
+) -> Components:
     if list(places) not in (["normal"], ["mvnormal"]) or choice.covariance != "full":
         raise ValueError(
             'lags and inputs to emissions are linear means, of emission "normal", or of "mvnormal" with '
@@ -190,7 +190,7 @@ def _regression(
     )
 
 
-def _normal(prior: Any, choice: Choice) -> EmissionModel:
+def _normal(prior: Any, choice: Choice) -> Components:
     x, frequency = choice.x, choice.frequency
     if choice.estimate == "likelihood":
         return normal_emission(x, frequency, "diagonal", choice.n_states, None, "likelihood")
@@ -211,7 +211,7 @@ def _mvnormal(prior: Any, choice: Choice) -> NormalEmission:
     return normal_emission(x, frequency, choice.covariance, choice.n_states, told, choice.estimate)
 
 
-def _categorical(prior: Any, choice: Choice) -> EmissionModel:
+def _categorical(prior: Any, choice: Choice) -> Components:
     symbols = [choice.symbols[d] for d in range(choice.x.shape[1])]
     sizes = [len(one) for one in symbols]
     plain = all(one == tuple(range(len(one))) for one in symbols)
@@ -225,7 +225,7 @@ def _categorical(prior: Any, choice: Choice) -> EmissionModel:
     )
 
 
-def _poisson(prior: Any, choice: Choice) -> EmissionModel:
+def _poisson(prior: Any, choice: Choice) -> Components:
     x, frequency = choice.x, choice.frequency
     wrong = (x < 0) | (x != np.rint(x))
     wrong &= x == x
@@ -249,7 +249,7 @@ def _poisson(prior: Any, choice: Choice) -> EmissionModel:
     )
 
 
-def _mixture(prior: Any, choice: Choice) -> EmissionModel:
+def _mixture(prior: Any, choice: Choice) -> Components:
     k, m = choice.n_states, choice.n_components
     inside = _mvnormal(prior, choice._replace(n_states=k * m))
     alpha = 1.0 / m if choice.estimate == "belief" else 1.0  # as of mixtures

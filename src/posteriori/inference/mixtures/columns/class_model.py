@@ -14,7 +14,11 @@ from posteriori.inference.classes.column_checks import take_columns
 from posteriori.inference.classes.column_features import ColumnFeatures, column_features
 from posteriori.inference.classes.column_models import KINDS
 from posteriori.inference.classes.gaussian_learning import LearnedClasses
-from posteriori.inference.mixtures.columns.latent_ascent import IMAGINED, Learned, sum_of_features
+from posteriori.inference.mixtures.columns.latent_ascent import (
+    IMAGINED,
+    LearnedFeatures,
+    sum_of_features,
+)
 from posteriori.inference.mixtures.columns.sound_components import Shrinkable
 from posteriori.numerics.types import Array
 
@@ -60,7 +64,7 @@ class ClassModel:
             part.features.fill(take_columns(x, part.at), out[part.here])
         return out
 
-    def learn(self, sums: Array) -> Learned:
+    def learn(self, sums: Array) -> LearnedFeatures:
         """Return what classes of given sums are like."""
         whole = sums if self.imagined is None else sums + self.imagined
         theta, log_probability, found = np.zeros(sums.shape), 0.0, {}
@@ -74,9 +78,9 @@ class ClassModel:
             log_probability += learned.log_probability
             found[kind] = learned
         if self.imagined is not None:
-            return Learned(theta, float((theta @ self.imagined).sum()), found)
+            return LearnedFeatures(theta, float((theta @ self.imagined).sum()), found)
         bonus = log_probability - float((theta * sums).sum())  # −KL = ln Z/Z₀ − ⟨E T, t⟩
-        return Learned(theta, bonus, found)
+        return LearnedFeatures(theta, bonus, found)
 
 
 def class_model(

@@ -21,7 +21,11 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.latent.namings import log_affinities
 from posteriori.inference.mixtures.columns.family_columns import ColumnLayout, lay_out, shift_of
-from posteriori.inference.mixtures.columns.latent_ascent import IMAGINED, Learned, sum_of_features
+from posteriori.inference.mixtures.columns.latent_ascent import (
+    IMAGINED,
+    LearnedFeatures,
+    sum_of_features,
+)
 from posteriori.inference.mixtures.columns.sound_components import Shrinkable
 from posteriori.inference.mixtures.feature_pass import read_blocks_of_rows
 from posteriori.numerics.types import Array
@@ -70,7 +74,7 @@ class ExponentialModel(NamedTuple):
         """Return t(x) of rows, (F, B)."""
         return self.layout.of(x)
 
-    def learn(self, sums: Array) -> Learned:
+    def learn(self, sums: Array) -> LearnedFeatures:
         """Return members (K, D) whose E[T(x)] are the averages of their rows."""
         whole = sums + self.imagined
         counts = self.layout.counts(whole)
@@ -79,7 +83,7 @@ class ExponentialModel(NamedTuple):
         averages = [_over(part, counts) for part in self.layout.split(whole)]
         member = self.family.from_mean_params(*averages)
         theta = self.layout.join(member.natural, -member.log_normalizer())
-        return Learned(theta, float((theta @ self.imagined).sum()), member)
+        return LearnedFeatures(theta, float((theta @ self.imagined).sum()), member)
 
     def log_carrier(self, x: Array, frequency: Array | None, member: Any) -> float:
         """Return Σ_n w_n ln h(x_n)."""
@@ -117,11 +121,11 @@ class ConjugateModel(NamedTuple):
         """Return t(x) of rows, (F, B)."""
         return self.layout.of(x)
 
-    def learn(self, sums: Array) -> Learned:
+    def learn(self, sums: Array) -> LearnedFeatures:
         """Return beliefs (K, D): the prior's natural parameters and what the rows add."""
         belief = self.believe(sums)
         theta = self.layout.join(belief.mean_params, np.zeros((len(sums), self.layout.columns)))
-        return Learned(theta, -float(np.sum(belief.kl(self.pair.prior))), belief)
+        return LearnedFeatures(theta, -float(np.sum(belief.kl(self.pair.prior))), belief)
 
     def believe(self, sums: Array) -> Any:
         """Return the beliefs (K, D) alone."""

@@ -30,9 +30,9 @@ from posteriori.numerics.types import Array
 __all__ = [
     "IMAGINED",
     "LatentModel",
-    "Learned",
+    "LearnedFeatures",
     "WeightLaw",
-    "ascend",
+    "ascend_features",
     "linear_scores",
     "look_by_features",
     "sum_of_features",
@@ -44,7 +44,7 @@ __all__ = [
 IMAGINED = 1e-6
 
 
-class Learned(NamedTuple):
+class LearnedFeatures(NamedTuple):
     """Components that were learned from sums of features.
 
     Attributes
@@ -69,7 +69,7 @@ class LatentModel(Features, Protocol):
     def shrinkable(self) -> Shrinkable:
         """Columns in which a component could shrink to a point."""
 
-    def learn(self, sums: Array) -> Learned:
+    def learn(self, sums: Array) -> LearnedFeatures:
         """Return the components of highest objective, given T_k (K, F)."""
 
 
@@ -93,7 +93,7 @@ class WeightLaw(NamedTuple):
         return added / added.sum()
 
 
-def ascend(
+def ascend_features(
     model: LatentModel,
     weights: WeightLaw,
     x: Array,

@@ -16,7 +16,7 @@ from posteriori.inference.clusters.seeding import seed_centers, seed_rows
 from posteriori.inference.mixtures.columns.latent_ascent import (
     LatentModel,
     WeightLaw,
-    ascend,
+    ascend_features,
     linear_scores,
     look_by_features,
     sum_of_features,
@@ -29,7 +29,7 @@ from posteriori.inference.mixtures.feature_pass import read_blocks_of_rows, resp
 from posteriori.numerics.types import Array
 from posteriori.numerics.warnings import ConvergenceWarning
 
-__all__ = ["Search", "climb_latent", "fit_from_best_start"]
+__all__ = ["LatentSearch", "climb_latent", "fit_from_best_start"]
 
 #: Steps by which a start shows where it leads.
 _TRIAL = 30
@@ -38,7 +38,7 @@ _TRIAL = 30
 _TRIAL_FITS = 5
 
 
-class Search(NamedTuple):
+class LatentSearch(NamedTuple):
     """How a mixture is looked for.
 
     Attributes
@@ -68,7 +68,7 @@ class Search(NamedTuple):
 
 
 def climb_latent(
-    model: LatentModel, x: Array, frequency: Array | None, search: Search
+    model: LatentModel, x: Array, frequency: Array | None, search: LatentSearch
 ) -> tuple[Array, EMResult]:
     """Return the sums (K, F) of the components that are found, the largest first, and the ascent."""
     if search.shares is None:
@@ -80,25 +80,29 @@ def climb_latent(
     return found[np.argsort(-found[:, 0], kind="stable")], ascent
 
 
-def _from_seeds(model: LatentModel, x: Array, frequency: Array | None, search: Search) -> EMResult:
+def _from_seeds(
+    model: LatentModel, x: Array, frequency: Array | None, search: LatentSearch
+) -> EMResult:
     """Return the ascent from the best of some starts."""
     some = _distinct(x, frequency, search)
     part, times = some.rows, some.weight
     z = _equal_units(model, part, times)
     steps = 0 if search.n_init == 1 else min(_TRIAL, search.max_iter)
     trials: list[EMResult] = []
-    while len(trials) < search.n_init and not (trials and _is_interrupted(trials[-1])):
+    while len(trials) < search.n_init and not (trials and trials[-1].interrupted):
         centers = seed_centers(z, search.n_components, times, search.rng)
         shares = nearest_of(z, centers) == np.arange(search.n_components)[:, None]
         start = sums_of_shares(model, part, times, shares)
         with _quiet():
-            trials.append(ascend(model, search.weights, part, times, start, max_iter=steps))
+            trials.append(
+                ascend_features(model, search.weights, part, times, start, max_iter=steps)
+            )
     best = max(trials, key=lambda trial: (_is_sound(model, some, search, trial), trial.trace[-1]))
-    if search.split_merge and search.n_components > 1 and not _is_interrupted(trials[-1]):
+    if search.split_merge and search.n_components > 1 and not trials[-1].interrupted:
         best = _climb_by_moves(model, some, z, best, search)
     total = float(len(x)) if frequency is None else float(frequency.sum())
     start = best.parameters * (total / times.sum())
-    if _is_interrupted(trials[-1]) or _is_interrupted(best):
+    if trials[-1].interrupted or best.interrupted:
         with _quiet():
             found = _last(model, x, frequency, start, search._replace(max_iter=0))
     else:
@@ -111,7 +115,7 @@ def _from_seeds(model: LatentModel, x: Array, frequency: Array | None, search: S
 
 
 def _climb_by_moves(
-    model: LatentModel, some: DistinctRows, z: Array, best: EMResult, search: Search
+    model: LatentModel, some: DistinctRows, z: Array, best: EMResult, search: LatentSearch
 ) -> EMResult:
     """Climb on from where a trial ended, and from each move that leads higher.
 
@@ -122,7 +126,7 @@ def _climb_by_moves(
     z : (N, F)
         Their features in equal units.
     best : EMResult
-    search : Search
+    search : LatentSearch
     """
     x, times = some.rows, some.weight
     look = look_by_features(model, search.weights, x, times)
@@ -139,7 +143,7 @@ def _climb_by_moves(
     best = onwards(best, best.parameters)
     may_empty = search.weights.concentration is not None
     for _ in range(2 * search.n_components):
-        if _is_interrupted(best) or not _is_sound(model, some, search, best):
+        if best.interrupted or not _is_sound(model, some, search, best):
             break
         shares = _share_rows(model, search.weights, best.parameters, x)
         rising = rising_moves(
@@ -153,7 +157,9 @@ def _climb_by_moves(
     return best
 
 
-def _is_sound(model: LatentModel, some: DistinctRows, search: Search, found: EMResult) -> bool:
+def _is_sound(
+    model: LatentModel, some: DistinctRows, search: LatentSearch, found: EMResult
+) -> bool:
     """Tell whether no component has shrunk to a point: moves would lead there where likelihood has no bound."""
     if not model.shrinkable.columns:
         return True
@@ -170,19 +176,17 @@ def _share_rows(model: LatentModel, weights: WeightLaw, sums: Array, x: Array) -
     return shares
 
 
-def _is_interrupted(ascent: EMResult) -> bool:
-    return ascent.message.startswith("interrupted")
-
-
 def _last(
-    model: LatentModel, x: Array, frequency: Array | None, start: Array, search: Search
+    model: LatentModel, x: Array, frequency: Array | None, start: Array, search: LatentSearch
 ) -> EMResult:
-    return ascend(
+    return ascend_features(
         model, search.weights, x, frequency, start, max_iter=search.max_iter, **search.options
     )
 
 
-def fit_from_best_start(family: Any, x: Array, frequency: Array | None, search: Search) -> EMResult:
+def fit_from_best_start(
+    family: Any, x: Array, frequency: Array | None, search: LatentSearch
+) -> EMResult:
     """Return the best ascent by fits of a family."""
     options = {**search.options, "max_iter": search.max_iter}
     if search.shares is not None:
@@ -198,7 +202,7 @@ def fit_from_best_start(family: Any, x: Array, frequency: Array | None, search: 
     return found._replace(trace=trace, n_iter=best.n_iter + found.n_iter)
 
 
-def _seeded_rows(x: Array, frequency: Array | None, search: Search) -> Array:
+def _seeded_rows(x: Array, frequency: Array | None, search: LatentSearch) -> Array:
     """Return which of K seeds is nearest to each row (K, N), missing entries at the mean."""
     weight = np.ones(len(x)) if frequency is None else frequency
     seen = x == x
@@ -211,7 +215,7 @@ def _seeded_rows(x: Array, frequency: Array | None, search: Search) -> Array:
     return (nearest_of(z, centers) == np.arange(search.n_components)[:, None]) * 1.0
 
 
-def _distinct(x: Array, frequency: Array | None, search: Search) -> DistinctRows:
+def _distinct(x: Array, frequency: Array | None, search: LatentSearch) -> DistinctRows:
     """Return distinct rows, of many a sample: it serves to find where to begin, and the last ascent sees all.
 
     What else is drawn does not depend on their number.

@@ -23,7 +23,7 @@ from posteriori.inference.mixtures.columns.family_models import (
     moved,
 )
 from posteriori.inference.mixtures.columns.latent_starts import (
-    Search,
+    LatentSearch,
     climb_latent,
     fit_from_best_start,
 )
@@ -94,7 +94,7 @@ def learn_classes(
     x: Array,
     frequency: Array | None,
     priors: Mapping[str, Any],
-    search: Search,
+    search: LatentSearch,
     widths: Array,
 ) -> LearnedMixture:
     """Learn classes of rows whose columns are of given kinds; none of numbers is narrower than widths (D,)."""
@@ -114,7 +114,7 @@ def learn_classes(
 
 
 def learn_beliefs(
-    find: Callable[[Any], Pair], prior: Any, x: Array, frequency: Array | None, search: Search
+    find: Callable[[Any], Pair], prior: Any, x: Array, frequency: Array | None, search: LatentSearch
 ) -> LearnedMixture:
     """Learn conjugate beliefs about the members of a family."""
     model = conjugate_model(find, prior, x, frequency)
@@ -135,7 +135,7 @@ def learn_beliefs(
 
 
 def learn_members(
-    family: type[ExponentialFamily], x: Array, frequency: Array | None, search: Search
+    family: type[ExponentialFamily], x: Array, frequency: Array | None, search: LatentSearch
 ) -> LearnedMixture:
     """Learn the most likely members of an exponential family."""
     model = exponential_model(family, x, frequency)
@@ -154,7 +154,9 @@ def learn_members(
     )
 
 
-def learn_fits(family: Any, x: Array, frequency: Array | None, search: Search) -> LearnedMixture:
+def learn_fits(
+    family: Any, x: Array, frequency: Array | None, search: LatentSearch
+) -> LearnedMixture:
     """Learn the most likely members of anything that can be fitted to weighted rows."""
     ascent = fit_from_best_start(family, x, frequency, search)
     order = np.argsort(-ascent.parameters.counts, kind="stable")
@@ -180,7 +182,7 @@ def learn_fits(family: Any, x: Array, frequency: Array | None, search: Search) -
 
 
 def _found(
-    sums: Array, ascent: EMResult, carrier: float, bonus: float, search: Search
+    sums: Array, ascent: EMResult, carrier: float, bonus: float, search: LatentSearch
 ) -> LearnedMixture:
     trace = np.array(ascent.trace) + carrier
     value = trace[-1]

@@ -29,12 +29,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from posteriori.inference.latent.contract import Sums
 from posteriori.inference.sequences.chain_paths import ChainPaths
 from posteriori.inference.sequences.draws.chain_turns import (
     draw_chain,
     sums_of_path,
 )
-from posteriori.inference.sequences.emissions.emission_contract import Sums
 from posteriori.inference.state_chains.hidden_markov import draw_hidden_paths
 from posteriori.inference.state_chains.state_filters import filter_states
 from posteriori.numerics.logspace import log_sum_exp

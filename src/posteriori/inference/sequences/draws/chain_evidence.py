@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from posteriori.inference.latent.contract import Sums
 from posteriori.inference.sequences.draws.annealing import (
     Annealed,
     Base,
@@ -18,7 +19,6 @@ from posteriori.inference.sequences.draws.evidence_draws import (
     count_orders,
     draw_evidence,
 )
-from posteriori.inference.sequences.emissions.emission_contract import Sums
 from posteriori.inference.sequences.state_orders import is_exchangeable
 
 __all__ = ["estimate_chain_evidence"]
@@ -52,7 +52,7 @@ def estimate_chain_evidence(
     Parameters
     ----------
     paths : ChainPaths or RunPaths
-    emission : EmissionModel
+    emission : Components
         That can be drawn from.
     sums : tuple
         Where the ascent has ended: they state the beliefs.

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.latent.contract import Sums
 from posteriori.inference.sequences.dirichlet_rows import draw_rows
-from posteriori.inference.sequences.emissions.emission_contract import EmissionDraws, Sums
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["DrawnChain", "draw_chain", "log_prior_of_chain", "sums_of_path"]
+__all__ = ["DrawnChain", "EmissionDraws", "draw_chain", "log_prior_of_chain", "sums_of_path"]
+
+
+class EmissionDraws(NamedTuple):
+    """Parameters drawn from beliefs.
+
+    Attributes
+    ----------
+    scores : callable
+        From the number of a draw, ln p(x_t | θ_k), (T, K).
+    log_beliefs : callable
+        From sums, ln q_j(θ_k) (S, K, K): what the belief about state j says of what was drawn for k.
+    log_priors : callable
+        To ln p(θ_k), (S, K).
+    complete : callable or None
+        From the number of a draw, states (T,) and how often rows count, the sums of a draw of what else is
+        hidden in the rows; None where nothing is, or where beliefs would not be exact given it.
+    parameters : callable or None
+        To draws (S, K, ...) by name, in the units of the data; None where they have no names.
+    """
+
+    scores: Callable[[int], Array]
+    log_beliefs: Callable[[Sums], Array]
+    log_priors: Callable[[], Array]
+    complete: Callable[[int, Array, Array | None], Sums] | None = None
+    parameters: Callable[[], dict[str, Array]] | None = None
 
 
 class DrawnChain(NamedTuple):

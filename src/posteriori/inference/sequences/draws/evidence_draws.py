@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.latent.contract import Sums
 from posteriori.inference.latent.namings import symmetry_gain
 from posteriori.inference.sequences.draws.bridging import bridge
 from posteriori.inference.sequences.draws.chain_turns import (
@@ -24,7 +25,6 @@ from posteriori.inference.sequences.draws.chain_turns import (
     log_prior_of_chain,
     sums_of_path,
 )
-from posteriori.inference.sequences.emissions.emission_contract import Sums
 from posteriori.inference.sequences.state_orders import (
     MOST_ORDERED,
     is_exchangeable,
@@ -86,7 +86,7 @@ def draw_evidence(
     Parameters
     ----------
     paths : ChainPaths or RunPaths
-    emission : EmissionModel
+    emission : Components
         That can be drawn from.
     sums : tuple
         Where the ascent has ended: they state the beliefs.

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from posteriori.inference.latent.contract import Sums
 from posteriori.inference.sequences.draws.chain_turns import DrawnChain, draw_chain, sums_of_path
-from posteriori.inference.sequences.emissions.emission_contract import Sums
 from posteriori.inference.weighing.approximate_beliefs import BeliefDraws, PosteriorDraws
 from posteriori.numerics.types import Array, IntArray
 
@@ -31,7 +31,7 @@ class ChainBelief(NamedTuple):
     Attributes
     ----------
     paths : ChainPaths
-    emission : EmissionModel
+    emission : Components
         Whose beliefs are exact given states.
     sums : tuple
         Where the ascent has ended.

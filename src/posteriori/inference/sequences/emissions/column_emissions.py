@@ -10,13 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.latent.contract import Learned, Scored, Sums
 from posteriori.inference.mixtures.columns.mixture_densities import ColumnDensities
-from posteriori.inference.sequences.emissions.emission_contract import (
-    EmissionDraws,
-    EmissionView,
-    LearnedEmission,
-    Sums,
-)
+from posteriori.inference.sequences.draws.chain_turns import EmissionDraws
 from posteriori.numerics.types import Array
 
 __all__ = ["ColumnEmission"]
@@ -27,7 +23,7 @@ class ColumnEmission(NamedTuple):
 
     Attributes
     ----------
-    parts : mapping from name to EmissionModel
+    parts : mapping from name to Components
     places : mapping from name to the columns of the part
     densities : callable
         From what a part emits, its densities of rows.
@@ -56,7 +52,7 @@ class ColumnEmission(NamedTuple):
         """Return the sums of all parts, one after another."""
         return tuple(one for part in self.parts.values() for one in part.expected_sums(shares))
 
-    def look(self, sums: Sums) -> EmissionView:
+    def look(self, sums: Sums) -> Scored:
         """Return the sum of what the parts say of rows."""
         views = [part.look(own) for part, own in self._divided(sums)]
 
@@ -65,9 +61,9 @@ class ColumnEmission(NamedTuple):
 
         scores = np.sum([view.scores for view in views], axis=0)
         constant = sum(view.constant for view in views)
-        return EmissionView(scores, constant, sum(view.bonus for view in views), summarize)
+        return Scored(scores, constant, sum(view.bonus for view in views), summarize)
 
-    def learn(self, sums: Sums) -> LearnedEmission:
+    def learn(self, sums: Sums) -> Learned:
         """Return the densities of all columns, and the beliefs by name."""
         found = [part.learn(own) for part, own in self._divided(sums)]
         named = dict(zip(self.parts, found, strict=True))
@@ -75,7 +71,7 @@ class ColumnEmission(NamedTuple):
         counted = all(one.n_parameters for one in found)
         beliefs = {name: one.beliefs for name, one in named.items()}
         known = any(one is not None for one in beliefs.values())
-        return LearnedEmission(
+        return Learned(
             ColumnDensities(self.places, inside),
             beliefs if known else None,
             sum(one.n_parameters for one in found) if counted else 0,

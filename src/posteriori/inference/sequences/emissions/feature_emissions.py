@@ -19,6 +19,7 @@ from posteriori.distributions.batches import take_members
 from posteriori.distributions.conjugate.pair import Pair
 from posteriori.distributions.coordinates import flatten_natural
 from posteriori.distributions.exponential import ExponentialFamily
+from posteriori.inference.latent.contract import Learned, Scored, Sums, reordered
 from posteriori.inference.mixtures.columns.family_models import (
     ConjugateModel,
     belief_affinities,
@@ -26,15 +27,9 @@ from posteriori.inference.mixtures.columns.family_models import (
     exponential_model,
     moved,
 )
-from posteriori.inference.mixtures.columns.latent_ascent import Learned, sums_of_shares
+from posteriori.inference.mixtures.columns.latent_ascent import LearnedFeatures, sums_of_shares
 from posteriori.inference.mixtures.feature_pass import read_blocks_of_rows
-from posteriori.inference.sequences.emissions.emission_contract import (
-    EmissionDraws,
-    EmissionView,
-    LearnedEmission,
-    Sums,
-    reordered,
-)
+from posteriori.inference.sequences.draws.chain_turns import EmissionDraws
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -80,7 +75,7 @@ class ModeModel(NamedTuple):
         """Return t(x) of rows, (F, B)."""
         return self.beliefs.of(x)
 
-    def learn(self, sums: Array) -> Learned:
+    def learn(self, sums: Array) -> LearnedFeatures:
         """Return the modes, with ln p(θ)."""
         pair = self.beliefs.pair
         mode = self.beliefs.learn(sums).components.mode
@@ -89,7 +84,7 @@ class ModeModel(NamedTuple):
         theta = self.layout.join(coefficients, np.zeros((len(sums), self.layout.columns)))
         parts = mode if isinstance(mode, tuple) else (mode,)
         member = pair.likelihood_family(**dict(zip(pair.unknown, parts, strict=True)))
-        return Learned(theta, float(np.sum(pair.prior.log_prob(mode))), member)
+        return LearnedFeatures(theta, float(np.sum(pair.prior.log_prob(mode))), member)
 
 
 class DrawnFeatures(NamedTuple):
@@ -118,7 +113,7 @@ class BeliefModel(NamedTuple):
         """Return t(x) of rows, (F, B)."""
         return self.beliefs.of(x)
 
-    def learn(self, sums: Array) -> Learned:
+    def learn(self, sums: Array) -> LearnedFeatures:
         """Return the beliefs, with −KL."""
         return self.beliefs.learn(sums)
 
@@ -167,7 +162,7 @@ class FeatureEmission(NamedTuple):
     model: Any
     x: Array
     constant: float
-    finish: Callable[[Learned], LearnedEmission]
+    finish: Callable[[LearnedFeatures], Learned]
     features: Array | None = None
 
     @property
@@ -191,18 +186,16 @@ class FeatureEmission(NamedTuple):
             return (shares.T @ self.features.T,)
         return (sums_of_shares(self.model, self.x, None, shares.T),)
 
-    def look(self, sums: Sums) -> EmissionView:
+    def look(self, sums: Sums) -> Scored:
         """Return ⟨θ_k, t(x)⟩ of all rows."""
         if not (sums[0][:, 0] >= 0).all():  # a jump went too far
             raise ValueError("a state has less than no rows")
         learned = self.model.learn(sums[0])
         if not np.isfinite(learned.theta).all():
             raise ValueError("a state has no density")
-        return EmissionView(
-            self._scores(learned.theta), self.constant, learned.bonus, self.expected_sums
-        )
+        return Scored(self._scores(learned.theta), self.constant, learned.bonus, self.expected_sums)
 
-    def learn(self, sums: Sums) -> LearnedEmission:
+    def learn(self, sums: Sums) -> Learned:
         """Return the members, or what beliefs predict."""
         return self.finish(self.model.learn(sums[0]))
 
@@ -258,10 +251,10 @@ def likely_members(
     model = exponential_model(family, x, frequency)
     model = model._replace(imagined=model.imagined / model.imagined[0] * _IMAGINED)
 
-    def finish(learned: Learned) -> LearnedEmission:
+    def finish(learned: LearnedFeatures) -> Learned:
         member = of_one_column(moved(learned.components, model.layout.shift))
         free = flatten_natural(member.natural, family._natural_ndims).size // len(learned.theta)
-        return LearnedEmission(member, None, free)
+        return Learned(member, None, free)
 
     example = model.learn((model.imagined / _IMAGINED)[None]).components
     constant = model.log_carrier(x, frequency, example)
@@ -287,11 +280,11 @@ def weighed_members(
     constant = model.log_carrier(x, frequency, None)
     shift = model.layout.shift
 
-    def finish(learned: Learned) -> LearnedEmission:
+    def finish(learned: LearnedFeatures) -> Learned:
         found = moved(learned.components, shift)
         if at_mode:
-            return LearnedEmission(of_one_column(found), None, 0)
-        return LearnedEmission(of_one_column(find(prior).predictive(found)), of_one_column(found))
+            return Learned(of_one_column(found), None, 0)
+        return Learned(of_one_column(find(prior).predictive(found)), of_one_column(found))
 
     kind = ModeModel if at_mode else BeliefModel
     return FeatureEmission(kind(model), x, constant, finish, keep_features(model, x))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from posteriori.inference.latent.contract import Learned, Scored, Sums
 from posteriori.inference.mixtures.columns.latent_ascent import IMAGINED
 from posteriori.inference.mixtures.columns.member_fits import (
     Columns,
@@ -20,11 +21,6 @@ from posteriori.inference.mixtures.columns.member_fits import (
 )
 from posteriori.inference.mixtures.columns.mixture_densities import FittedDensities, join_members
 from posteriori.inference.mixtures.columns.mixture_learning import free_parameters
-from posteriori.inference.sequences.emissions.emission_contract import (
-    EmissionView,
-    LearnedEmission,
-    Sums,
-)
 from posteriori.numerics.types import Array
 
 __all__ = ["MemberEmission", "RowDensities"]
@@ -75,7 +71,7 @@ class MemberEmission(NamedTuple):
             for share in (shares + added).T
         )
 
-    def look(self, sums: Sums) -> EmissionView:
+    def look(self, sums: Sums) -> Scored:
         """Return the log densities of all rows."""
         scores = RowDensities(sums, self.x.shape[1]).log_prob(self.x)
         bonus = float(self._imagined @ scores.sum(axis=1))
@@ -88,16 +84,14 @@ class MemberEmission(NamedTuple):
                 for member, share in pairs
             )
 
-        return EmissionView(scores, 0.0, bonus, summarize)
+        return Scored(scores, 0.0, bonus, summarize)
 
-    def learn(self, sums: Sums) -> LearnedEmission:
+    def learn(self, sums: Sums) -> Learned:
         """Return the members as one batch, where they are distributions."""
         members = join_members(sums)
         free = 0 if members is None else sum(map(free_parameters, sums[0]))
         one_column = members is not None and len(members.batch_shape) == 1
-        return LearnedEmission(
-            members if one_column else RowDensities(sums, self.x.shape[1]), None, free
-        )
+        return Learned(members if one_column else RowDensities(sums, self.x.shape[1]), None, free)
 
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the members of states in another order."""

@@ -14,14 +14,10 @@ from scipy.special import gammaln
 
 from posteriori.distributions.batches import take_members
 from posteriori.distributions.composites.mixture import Mixture
+from posteriori.inference.latent.contract import Learned, Scored, Sums
 from posteriori.inference.latent.namings import symmetry_gain
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows, draw_rows
-from posteriori.inference.sequences.emissions.emission_contract import (
-    EmissionDraws,
-    EmissionView,
-    LearnedEmission,
-    Sums,
-)
+from posteriori.inference.sequences.draws.chain_turns import EmissionDraws
 from posteriori.inference.sequences.emissions.normal_emissions import NormalEmission
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array
@@ -90,7 +86,7 @@ class MixtureEmission(NamedTuple):
             shares[:, :, None] * self.spread[:, None, :], self.components.expected_sums
         )
 
-    def look(self, sums: Sums) -> EmissionView:
+    def look(self, sums: Sums) -> Scored:
         """Return ln Σ_m w p(x | θ_km) of all rows."""
         logs, beside = self.weights.learn(sums[0])
         view = self.components.look(sums[1:])
@@ -101,9 +97,9 @@ class MixtureEmission(NamedTuple):
             inside = np.exp(joint - scores[:, :, None]) * shares[:, :, None]
             return self._sums(inside, view.summarize)
 
-        return EmissionView(scores.copy(), view.constant, view.bonus + beside, summarize)
+        return Scored(scores.copy(), view.constant, view.bonus + beside, summarize)
 
-    def learn(self, sums: Sums) -> LearnedEmission:
+    def learn(self, sums: Sums) -> Learned:
         """Return the mixtures as one batch."""
         found, (k, m) = self.components.learn(sums[1:]), self._shape
         free = m * (found.n_parameters + 1) - 1 if found.n_parameters else 0
@@ -112,7 +108,7 @@ class MixtureEmission(NamedTuple):
         if self.weights.estimate == "belief":
             beliefs = MixtureBelief(self.weights.belief(sums[0]), found.beliefs)
         emission = Mixture(self.weights.mean(sums[0]), batch)
-        return LearnedEmission(emission, beliefs, free, found.n_shared)
+        return Learned(emission, beliefs, free, found.n_shared)
 
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the sums of states in another order."""

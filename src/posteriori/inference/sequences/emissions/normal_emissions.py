@@ -19,6 +19,7 @@ from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaps.completed_rows import Normals, normals_from_precisions
 from posteriori.inference.gaps.normal_gaps import expected_moments, integrated_scores
+from posteriori.inference.latent.contract import Learned, Scored, Sums
 from posteriori.inference.mixtures.mixture_rows import (
     CompleteRows,
     GappyRows,
@@ -46,12 +47,7 @@ from posteriori.inference.mixtures.wishart_priors import (
     table_spread,
 )
 from posteriori.inference.sequences.dirichlet_rows import Estimate
-from posteriori.inference.sequences.emissions.emission_contract import (
-    EmissionDraws,
-    EmissionView,
-    LearnedEmission,
-    Sums,
-)
+from posteriori.inference.sequences.draws.chain_turns import EmissionDraws
 from posteriori.inference.sequences.emissions.feature_emissions import feature_scores, keep_features
 from posteriori.inference.sequences.emissions.normal_laws import (
     DrawnNormals,
@@ -116,15 +112,15 @@ class NormalEmission(NamedTuple):
             return tuple(unpack_sums(shares.T @ self.features.T, rows.kind, rows.squares))
         return tuple(rows._replace(frequency=None).expected_sums(shares.T))
 
-    def look(self, sums: Sums) -> EmissionView:
+    def look(self, sums: Sums) -> Scored:
         """Return the quadratic functions at all rows."""
         scores, bonus = self._scores(NormalStatistics(*sums))
         rows, constant = self.rows, -self.rows.log_scale
         if isinstance(rows, CompleteRows) and rows.kind == "shared":
             constant -= 0.5 * float(np.vdot(scores.precisions, rows.squares))  # of all rows at once
-        return EmissionView(self._values(scores), constant, bonus, self._summing(scores))
+        return Scored(self._values(scores), constant, bonus, self._summing(scores))
 
-    def learn(self, sums: Sums) -> LearnedEmission:
+    def learn(self, sums: Sums) -> Learned:
         """Return normals, or the Student's t that beliefs predict."""
         units, kind, d = self.rows.units, self.rows.kind, sums[1].shape[1]
         if self.estimate == "belief":
@@ -138,7 +134,7 @@ class NormalEmission(NamedTuple):
                 if d == 1
                 else Normal(means, variance=variance)
             )
-            return LearnedEmission(member, None, 2 * d)
+            return Learned(member, None, 2 * d)
         k = len(means)
         spherical = kind == "spherical"
         covs = (
@@ -149,8 +145,8 @@ class NormalEmission(NamedTuple):
         emission = MvNormal(means, cov=units.raw_covs(covs))
         free = 1 if spherical else d * (d + 1) // 2
         if self.shared:
-            return LearnedEmission(emission, None, d, free)
-        return LearnedEmission(emission, None, d + free)
+            return Learned(emission, None, d, free)
+        return Learned(emission, None, d + free)
 
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the sums of states in another order."""

@@ -24,6 +24,7 @@ from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.vectors.mv_student_t import MvStudentT
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.distributions.vectors.wishart import Wishart
+from posteriori.inference.latent.contract import Learned
 from posteriori.inference.latent.namings import log_affinities
 from posteriori.inference.mixtures.normal_beliefs import (
     component_divergence,
@@ -41,7 +42,6 @@ from posteriori.inference.mixtures.normal_maximum import (
 from posteriori.inference.mixtures.normal_scores import NormalScores, NormalStatistics
 from posteriori.inference.mixtures.normal_units import Units
 from posteriori.inference.mixtures.wishart_priors import belief_in_rows
-from posteriori.inference.sequences.emissions.emission_contract import LearnedEmission
 from posteriori.inference.sequences.emissions.feature_emissions import belief_densities
 from posteriori.inference.sequences.emissions.regression_densities import inverse_definite
 from posteriori.numerics.special import LOG_2PI
@@ -84,7 +84,7 @@ class NormalLaw(Protocol):
     def find_mode(self, statistics: NormalStatistics) -> tuple[NormalParts, float]:
         """Return the normals of highest posterior density, and ln p of them up to a constant."""
 
-    def learn(self, statistics: NormalStatistics, units: Units) -> LearnedEmission:
+    def learn(self, statistics: NormalStatistics, units: Units) -> Learned:
         """Return what beliefs predict of rows, and the beliefs."""
 
     def log_affinities(self, statistics: NormalStatistics) -> Array:
@@ -113,7 +113,7 @@ class OwnPrecisions(NamedTuple):
         parts = most_likely(statistics, "full", spread, self.prior)
         return parts, prior_density(parts, self.prior)
 
-    def learn(self, statistics: NormalStatistics, units: Units) -> LearnedEmission:
+    def learn(self, statistics: NormalStatistics, units: Units) -> Learned:
         """Return Student's t of rows, and normal–Wishart beliefs."""
         return _predicted(belief_in_rows(learn_belief(statistics, self.prior), units))
 
@@ -183,7 +183,7 @@ class SharedPrecision(NamedTuple):
         parts = NormalParts(np.ones(k), q.means, np.broadcast_to(cov, (k, d, d)))
         return parts, float(beside)
 
-    def learn(self, statistics: NormalStatistics, units: Units) -> LearnedEmission:
+    def learn(self, statistics: NormalStatistics, units: Units) -> Learned:
         """Return Student's t of rows, and what is believed of each mean with the one precision."""
         q, k = self._beliefs(statistics), len(statistics.counts)
         to_z = np.swapaxes(units.inverse, 0, 1)
@@ -293,7 +293,7 @@ class SphericalPrecisions(NamedTuple):
         beside = beside - 0.5 * prior.mean_strength * tau * squares
         return NormalParts(np.ones(len(tau)), q.location, 1.0 / tau), float(beside.sum())
 
-    def learn(self, statistics: NormalStatistics, units: Units) -> LearnedEmission:
+    def learn(self, statistics: NormalStatistics, units: Units) -> Learned:
         """Return Student's t of rows, and the beliefs."""
         q, d = self._beliefs(statistics), statistics.sums.shape[1]
         square = units.root[0, 0] ** 2  # one unit for all columns
@@ -304,7 +304,7 @@ class SphericalPrecisions(NamedTuple):
             2.0 * q.precision.shape, means, scale=spread[:, None, None] * np.eye(d)
         )
         beliefs = SphericalBeliefs(means, q.mean_strength, Gamma(q.precision.shape, rate=rate))
-        return LearnedEmission(predicted, beliefs)
+        return Learned(predicted, beliefs)
 
     def log_affinities(self, statistics: NormalStatistics) -> Array:
         """Return ln ∫√(q_j q_k), (K, K)."""
@@ -364,5 +364,5 @@ class SphericalPrecisions(NamedTuple):
         )
 
 
-def _predicted(belief: NormalWishart) -> LearnedEmission:
-    return LearnedEmission(find_pair(belief, MvNormal).predictive(belief), belief)
+def _predicted(belief: NormalWishart) -> Learned:
+    return Learned(find_pair(belief, MvNormal).predictive(belief), belief)

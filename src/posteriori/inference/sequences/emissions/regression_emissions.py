@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.distributions.joint.matrix_normal_wishart import MatrixNormalWishart
+from posteriori.inference.latent.contract import Learned, Scored, Sums, reordered
 from posteriori.inference.mixtures.columns.family_models import belief_affinities
 from posteriori.inference.mixtures.columns.latent_ascent import sums_of_shares
 from posteriori.inference.mixtures.normal_maximum import FLOOR
@@ -25,13 +26,7 @@ from posteriori.inference.mixtures.normal_scores import (
 from posteriori.inference.mixtures.normal_units import Units
 from posteriori.inference.mixtures.wishart_priors import table_spread
 from posteriori.inference.sequences.dirichlet_rows import Estimate
-from posteriori.inference.sequences.emissions.emission_contract import (
-    EmissionDraws,
-    EmissionView,
-    LearnedEmission,
-    Sums,
-    reordered,
-)
+from posteriori.inference.sequences.draws.chain_turns import EmissionDraws
 from posteriori.inference.sequences.emissions.feature_emissions import (
     belief_densities,
     feature_scores,
@@ -121,14 +116,14 @@ class RegressionEmission(NamedTuple):
         """Return Σ r (1, z, z zᵀ), (K, F)."""
         return (sums_of_shares(self._features, self.z, None, shares[self.seen].T),)
 
-    def look(self, sums: Sums) -> EmissionView:
+    def look(self, sums: Sums) -> Scored:
         """Return the log densities of rows given what they regress on."""
         found, bonus = self._learn(sums[0])
         scores = np.zeros((len(self.seen), len(sums[0])))
         scores[self.seen] = feature_scores(self._features, self.z, self._theta(found))
-        return EmissionView(scores, -self.log_scale, bonus, self.expected_sums)
+        return Scored(scores, -self.log_scale, bonus, self.expected_sums)
 
-    def learn(self, sums: Sums) -> LearnedEmission:
+    def learn(self, sums: Sums) -> Learned:
         """Return densities of rows with their regressors."""
         free = self._regressors * self.width + (
             self.width * (self.width + 1) // 2 if self.together else self.width
@@ -136,9 +131,9 @@ class RegressionEmission(NamedTuple):
         parts = self.units, self.width
         if self.estimate == "belief":
             belief = self._beliefs(sums[0])
-            return LearnedEmission(RegressionDensities(*parts, belief, None), belief)
+            return Learned(RegressionDensities(*parts, belief, None), belief)
         found, _ = self._learn(sums[0])
-        return LearnedEmission(RegressionDensities(*parts, None, found), None, free)
+        return Learned(RegressionDensities(*parts, None, found), None, free)
 
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the sums of states in another order."""

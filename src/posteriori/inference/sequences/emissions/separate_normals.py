@@ -17,10 +17,10 @@ from posteriori.distributions.batches import take_members
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
+from posteriori.inference.latent.contract import Learned
 from posteriori.inference.mixtures.columns.family_columns import ColumnLayout, lay_out, shift_of
 from posteriori.inference.mixtures.columns.family_models import belief_affinities
-from posteriori.inference.mixtures.columns.latent_ascent import Learned
-from posteriori.inference.sequences.emissions.emission_contract import LearnedEmission
+from posteriori.inference.mixtures.columns.latent_ascent import LearnedFeatures
 from posteriori.inference.sequences.emissions.feature_emissions import (
     DrawnFeatures,
     FeatureEmission,
@@ -59,7 +59,7 @@ class SeparateModel(NamedTuple):
         """Return x, x² of rows, (F, B)."""
         return self.layout.of(x)
 
-    def learn(self, sums: Array) -> Learned:
+    def learn(self, sums: Array) -> LearnedFeatures:
         """Return beliefs that agree with one another."""
         count, (first, second) = self.layout.counts(sums), self.layout.split(sums)
         strength, a = 1.0 / self.means.variance, self.precisions.shape + 0.5 * count
@@ -78,7 +78,7 @@ class SeparateModel(NamedTuple):
         offset = 0.5 * (log_tau - LOG_2PI - tau * (mean**2 + 1.0 / precision))
         theta = self.layout.join([tau * mean, -0.5 * tau], offset)
         apart = np.sum(beliefs.mean.kl(self.means)) + np.sum(beliefs.precision.kl(self.precisions))
-        return Learned(theta, -float(apart), beliefs)
+        return LearnedFeatures(theta, -float(apart), beliefs)
 
     def log_affinities(self, sums: Array) -> Array:
         """Return ln ∫√(q_j q_k), (K, K)."""
@@ -111,15 +111,13 @@ def separate_normals(
     layout = lay_out(x, False, shift, _squares)
     model = SeparateModel(layout, Normal(means.mean - shift, variance=means.variance), precisions)
 
-    def finish(learned: Learned) -> LearnedEmission:
+    def finish(learned: LearnedFeatures) -> Learned:
         found: Any = learned.components
         mean, spread = found.mean.mean + shift, found.mean.variance
         beliefs = SeparateBeliefs(Normal(mean, variance=spread), found.precision)
         typical = 1.0 / found.precision.mean + spread
         members = StudentT(2.0 * found.precision.shape, mean, scale=np.sqrt(typical))
-        return LearnedEmission(
-            of_one_column(members), SeparateBeliefs(*map(of_one_column, beliefs))
-        )
+        return Learned(of_one_column(members), SeparateBeliefs(*map(of_one_column, beliefs)))
 
     return FeatureEmission(model, x, 0.0, finish, keep_features(model, x))
 

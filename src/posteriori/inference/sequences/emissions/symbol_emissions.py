@@ -13,15 +13,10 @@ from scipy.special import gammaln
 
 from posteriori.distributions.counts.categorical import Categorical
 from posteriori.inference.classes.column_densities import CategoryClasses
+from posteriori.inference.latent.contract import Learned, Scored, Sums, reordered
 from posteriori.inference.mixtures.columns.family_models import belief_affinities
 from posteriori.inference.sequences.dirichlet_rows import DirichletRows, Estimate, draw_rows
-from posteriori.inference.sequences.emissions.emission_contract import (
-    EmissionDraws,
-    EmissionView,
-    LearnedEmission,
-    Sums,
-    reordered,
-)
+from posteriori.inference.sequences.draws.chain_turns import EmissionDraws
 from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["SymbolEmission", "symbol_emission"]
@@ -68,12 +63,12 @@ class SymbolEmission(NamedTuple):
             tables.append(np.stack(counts))
         return tuple(tables)
 
-    def look(self, sums: Sums) -> EmissionView:
+    def look(self, sums: Sums) -> Scored:
         """Return the logarithms of tables at the symbols of rows."""
         logs, bonuses = zip(*map(_learn, self.laws, sums), strict=True)
-        return EmissionView(self._scores(logs), 0.0, float(sum(bonuses)), self.expected_sums)
+        return Scored(self._scores(logs), 0.0, float(sum(bonuses)), self.expected_sums)
 
-    def learn(self, sums: Sums) -> LearnedEmission:
+    def learn(self, sums: Sums) -> Learned:
         """Return one batch of categoricals (K,), or tables where there are several columns."""
         tables = tuple(law.mean(part) for law, part in zip(self.laws, sums, strict=True))
         free = sum(table.shape[1] - 1 for table in tables)
@@ -82,9 +77,9 @@ class SymbolEmission(NamedTuple):
             found = [law.belief(part) for law, part in zip(self.laws, sums, strict=True)]
             beliefs = found[0] if len(found) == 1 else tuple(found)
         if len(tables) > 1:
-            return LearnedEmission(CategoryClasses(tables), beliefs, free)
+            return Learned(CategoryClasses(tables), beliefs, free)
         labels = None if self.labels is None else self.labels[0]
-        return LearnedEmission(Categorical(tables[0], labels=labels), beliefs, free)
+        return Learned(Categorical(tables[0], labels=labels), beliefs, free)
 
     def reorder(self, sums: Sums, order: Array) -> Sums:
         """Return the counts of states in another order."""
