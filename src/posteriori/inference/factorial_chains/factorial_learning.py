@@ -38,6 +38,7 @@ from posteriori.inference.factorial_chains.variational_chains import (
     approximate_path,
     mean_field,
 )
+from posteriori.inference.latent.ascent import Search, best_of_starts
 from posteriori.numerics.linalg import triangular_inverse
 from posteriori.numerics.rank import factor_definite
 from posteriori.numerics.types import Array, IntArray
@@ -126,15 +127,14 @@ def learn_factorial(
     tol, max_iter, callback
         Of the ascent.
     """
-    starts = [_start(rows, sizes, rng) for _ in range(n_init)]
-    if n_init > 1:
-        part = _some_of(rows)
-        short = [_ascend(part, sizes, s, exact, tol, _FIRST_STEPS, None) for s in starts]
-        best = max(short, key=lambda found: found.trace[-1])
-        if best.interrupted:
-            return best
-        starts = [best.parameters]
-    found = _ascend(rows, sizes, starts[0], exact, tol, max_iter, callback)
+    starts = (_start(rows, sizes, rng) for _ in range(n_init))
+    part = _some_of(rows)
+    found = best_of_starts(
+        lambda start, *, max_iter: _ascend(rows, sizes, start, exact, tol, max_iter, callback),
+        starts,
+        Search(n_init, _FIRST_STEPS, max_iter, {}),
+        try_start=lambda start, *, max_iter: _ascend(part, sizes, start, exact, tol, max_iter),
+    )
     if not found.converged and found.message.startswith("stopped after"):
         warnings.warn(
             f"the ascent {found.message}; raise max_iter or tol", ConvergenceWarning, stacklevel=3
@@ -170,7 +170,7 @@ def _ascend(
     exact: bool,
     tol: float,
     max_iter: int,
-    callback: Callable[[int, float], Any] | None,
+    callback: Callable[[int, float], Any] | None = None,
 ) -> EMResult:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # told once, by those who asked

@@ -26,6 +26,7 @@ import numpy as np
 from posteriori.distributions.numbers.inverse_gamma import InverseGamma
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.inference.ascent.expectation_maximization import EMResult, maximize_by_em
+from posteriori.inference.latent.ascent import Search, best_of_starts
 from posteriori.inference.predictors.mode_finding import find_mode
 from posteriori.inference.predictors.softmax_averages import contrasts
 from posteriori.inference.predictors.softmax_predictor import SoftmaxPredictor
@@ -154,40 +155,40 @@ def learn_experts(
 
     Ends without a degenerate expert are better than others.
     """
-    begun = [fit_experts(rows, start, tol=tol, max_iter=_SHORT, patient=False) for start in starts]
-    quality = [(not one.degenerate(rows), one.result.trace[-1]) for one in begun]
-    best = begun[quality.index(max(quality))]
-    if best.result.converged or max_iter <= _SHORT:
-        return best
-    rest = fit_experts(rows, best.experts, tol=tol, max_iter=max_iter - _SHORT)
-    steps = best.result.n_iter + rest.result.n_iter
-    trace = best.result.trace + rest.result.trace[1:]
-    return rest._replace(result=rest.result._replace(trace=trace, n_iter=steps))
+
+    def climb(start: Array | Experts, *, max_iter: int) -> EMResult:
+        return _climb(rows, start, tol, max_iter)
+
+    result = best_of_starts(
+        climb,
+        iter(starts),
+        Search(len(starts), _SHORT, max_iter, {}),
+        is_sound=lambda found: not _learned(rows, found).degenerate(rows),
+    )
+    return _learned(rows, result)
 
 
 def fit_experts(
-    rows: ExpertRows,
-    start: Array | Experts,
-    *,
-    tol: float,
-    max_iter: int,
-    patient: bool = True,
+    rows: ExpertRows, start: Array | Experts, *, tol: float, max_iter: int
 ) -> LearnedExperts:
-    """Climb from responsibilities (N, K) or parameters.
+    """Climb from responsibilities (N, K) or parameters."""
+    return _learned(rows, _climb(rows, start, tol, max_iter))
 
-    ``patient`` ascents warn where ``max_iter`` steps were not enough.
-    """
+
+def _climb(rows: ExpertRows, start: Array | Experts, tol: float, max_iter: int) -> EMResult:
     if not isinstance(start, Experts):
         start = _maximize(rows, _Expected(start, _no_experts(rows, start.shape[1])))
-    result = maximize_by_em(
+    return maximize_by_em(
         lambda experts: _expect(rows, experts),
         lambda expected: _maximize(rows, expected),
         start,
         log_prior=log_prior,
         tol=tol,
         max_iter=max_iter,
-        callback=None if patient else lambda i, _: i >= max_iter,
     )
+
+
+def _learned(rows: ExpertRows, result: EMResult) -> LearnedExperts:
     experts = _with_noise(result.parameters)
     return LearnedExperts(experts, _expect(rows, experts)[0].shares, result)
 

@@ -13,6 +13,7 @@ from posteriori.inference.ascent.expectation_maximization import EMResult
 from posteriori.inference.clusters.distinct_rows import DistinctRows, distinct_rows
 from posteriori.inference.clusters.rough_clusters import nearest_of
 from posteriori.inference.clusters.seeding import seed_centers, seed_rows
+from posteriori.inference.latent.ascent import Search, best_of_starts
 from posteriori.inference.mixtures.columns.latent_ascent import (
     LatentModel,
     WeightLaw,
@@ -188,18 +189,15 @@ def fit_from_best_start(
     family: Any, x: Array, frequency: Array | None, search: LatentSearch
 ) -> EMResult:
     """Return the best ascent by fits of a family."""
-    options = {**search.options, "max_iter": search.max_iter}
+
+    def climb(start: Any, **options: Any) -> EMResult:
+        return climb_by_fits(family, x, frequency, start, **options)
+
+    how = Search(search.n_init, _TRIAL_FITS, search.max_iter, search.options)
     if search.shares is not None:
-        return climb_by_fits(family, x, frequency, search.shares, **options)
-    trials = []
-    for _ in range(search.n_init):
-        shares = _seeded_rows(x, frequency, search)
-        with _quiet():
-            trials.append(climb_by_fits(family, x, frequency, shares, max_iter=_TRIAL_FITS))
-    best = max(trials, key=lambda trial: trial.trace[-1])
-    found = climb_by_fits(family, x, frequency, best.parameters, **options)
-    trace = (*best.trace[:-1], *found.trace)
-    return found._replace(trace=trace, n_iter=best.n_iter + found.n_iter)
+        return best_of_starts(climb, iter([search.shares]), how._replace(n_init=1))
+    starts = (_seeded_rows(x, frequency, search) for _ in range(search.n_init))
+    return best_of_starts(climb, starts, how)
 
 
 def _seeded_rows(x: Array, frequency: Array | None, search: LatentSearch) -> Array:
