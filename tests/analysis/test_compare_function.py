@@ -6,7 +6,7 @@ import pytest
 
 import posteriori
 from posteriori.analysis import Analysis, compare
-from posteriori.analysis.targets import table_problem
+from posteriori.analysis.comparisons import comparing
 from posteriori.regression import RobustRegressor
 from posteriori.selection.candidates import candidates_for
 from tests.analysis.tables import INPUTS, analysis_of, mixed_table
@@ -204,7 +204,7 @@ def test_a_failing_candidate_is_listed_with_its_reason():
 
 
 def test_a_candidate_that_predicts_no_numbers_has_failed(monkeypatch):
-    honest = table_problem.predict_fold
+    honest = comparing.predict_fold
 
     def spoiled(pipeline, *arguments, **options):
         found = honest(pipeline, *arguments, **options)
@@ -212,7 +212,7 @@ def test_a_candidate_that_predicts_no_numbers_has_failed(monkeypatch):
             found.log_density[0] = np.nan
         return found
 
-    monkeypatch.setattr(table_problem, "predict_fold", spoiled)
+    monkeypatch.setattr(comparing, "predict_fold", spoiled)
     found = fast(linear_table(), models=["constant", "robust linear"])
     assert found.ranking.best == "constant"
     assert "is no number" in found.outcomes["robust linear"].failure

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from posteriori.analysis import read_table
+from posteriori.analysis.comparisons.table_problem import Problem, make_problem, read_target
 from posteriori.analysis.table.columns import describe_columns
-from posteriori.analysis.targets.table_problem import Problem, make_problem, read_target
 from posteriori.cli import app
 from tests.analysis.hostile_tables import hostile_file
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from posteriori import compare
+from posteriori.analysis.comparisons.comparing import make_pipeline
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
-from posteriori.analysis.targets.table_problem import make_pipeline
 from posteriori.selection import CANDIDATES, held_out_density, rank_models, select
 
 N = 48

@@ -249,7 +249,7 @@ def test_defects_are_told_in_a_line(table: Path, monkeypatch: pytest.MonkeyPatch
     def fail(*_: object, **__: object) -> None:
         raise TypeError("no\nsuch thing")
 
-    monkeypatch.setattr(import_module("posteriori.analysis.analyzing"), "compare", fail)
+    monkeypatch.setattr(import_module("posteriori.analysis.comparisons.comparing"), "compare", fail)
     done = run("compare", table, "--target", "y")
     require_refusal(done, "TypeError: no such thing. This is a defect of posteriori")
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import load_model
-from posteriori.analysis.targets.table_problem import read_target
+from posteriori.analysis.comparisons.table_problem import read_target
 from posteriori.cli.output import plain
 
 #: Prints far more than a pipe holds, then writes a file.

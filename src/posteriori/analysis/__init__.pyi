@@ -1,4 +1,5 @@
-from posteriori.analysis.analyzing import compare as compare
+from posteriori.analysis.comparisons.comparing import compare as compare
+from posteriori.analysis.comparisons.conclusions import Analysis as Analysis
 from posteriori.analysis.counted.profiles import (
     ClusterProfile as ClusterProfile,
     Trait as Trait,
@@ -28,4 +29,3 @@ from posteriori.analysis.segments.segmenting import (
 )
 from posteriori.analysis.table.columns import Column as Column
 from posteriori.analysis.table.reading import TableFile as TableFile, read_table as read_table
-from posteriori.analysis.targets.conclusions import Analysis as Analysis

@@ -22,11 +22,11 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from posteriori.analysis.comparisons.verdict_words import standing
 from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.ranking.ranked_outcomes import order_outcomes
 from posteriori.analysis.ranking.ranked_result import Table, behind_best, telling_decimals
 from posteriori.analysis.table.wording import fixed_number, short_number
-from posteriori.analysis.targets.verdict_words import standing
 from posteriori.analysis.tasks.listed import Task
 from posteriori.analysis.tasks.sections import fit_columns
 from posteriori.cli.output import PatientConsole, plain

@@ -16,6 +16,8 @@ import pytest
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from posteriori.analysis.comparisons.comparing import fit_target
+from posteriori.analysis.comparisons.table_problem import Problem
 from posteriori.analysis.fitting import running, workers
 from posteriori.analysis.fitting.running import run_candidates
 from posteriori.analysis.fitting.workers import (
@@ -25,7 +27,6 @@ from posteriori.analysis.fitting.workers import (
     in_new_processes,
     in_processes,
 )
-from posteriori.analysis.targets.table_problem import Problem, fit_target
 from posteriori.numerics.machine_code import kernel_cache
 from posteriori.regression import RobustRegressor
 from posteriori.selection.candidates import candidates_for

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from posteriori.analysis import compare
+from posteriori.analysis.comparisons import conclusions
 from posteriori.analysis.ranking.ranked_result import (
     detailed_table,
     explanations,
     ranking_table,
 )
-from posteriori.analysis.targets import conclusions
 from posteriori.selection import prequential_evidence
 
 

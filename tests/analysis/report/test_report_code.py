@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from posteriori.analysis import Analysis, compare, read_table
-from posteriori.analysis.report.page import code_of
+from posteriori.analysis.comparisons.comparison_page import code_of
 from posteriori.analysis.table.reading import reading_code
 from posteriori.cli import app
 from tests.analysis.tables import INPUTS, mixed_table

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from posteriori.analysis.comparisons.table_problem import Problem
 from posteriori.analysis.report.insights import (
     expected_at_least,
     surprise_table,
     surprising_rows,
 )
 from posteriori.analysis.table.wording import entry_text
-from posteriori.analysis.targets.table_problem import Problem
 from posteriori.selection.cross_validation import Unseen
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from posteriori import compare
-from posteriori.analysis.report.page import chances_in_words
+from posteriori.analysis.comparisons.comparison_page import chances_in_words
 from posteriori.analysis.report.what_if import (
     _typical_row,
     added_curves,

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import compare
+from posteriori.analysis.comparisons.table_problem import Problem
 from posteriori.analysis.table.wording import counted
-from posteriori.analysis.targets.concluding import cautions
-from posteriori.analysis.targets.table_problem import Problem
+from posteriori.analysis.targets.cautions import cautions
 from posteriori.selection.cross_validation import split_rows
 
 RNG = np.random.default_rng(0)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.targets.table_problem import make_pipeline
+from posteriori.analysis.comparisons.comparing import make_pipeline
 from posteriori.selection.candidates import candidates_for
 
 LEARNED = ["linear (learned scale)", "linear (sparse)", "splines", "quadratic"]

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.targets.concluding import revealing_columns
-from posteriori.analysis.targets.table_problem import Problem
+from posteriori.analysis.comparisons.table_problem import Problem
+from posteriori.analysis.targets.cautions import revealing_columns
 
 N = 60
 LABELS = np.array(["no", "yes"])[np.arange(N) % 2]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from posteriori.analysis.targets.table_problem import TASKS, read_target
+from posteriori.analysis.comparisons.table_problem import TASKS, read_target
 
 
 def read(values, task="auto", name="y"):

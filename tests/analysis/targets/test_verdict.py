@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 
 from posteriori.analysis import Analysis, compare
-from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
-from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
-from posteriori.analysis.targets.reasons import chances_hold, ranges_hold
-from posteriori.analysis.targets.verdict_words import (
+from posteriori.analysis.comparisons.verdict_words import (
     choice_in_words,
     classes_in_words,
     columns_help,
     doubt_of,
     numbers_in_words,
 )
+from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
+from posteriori.analysis.targets.reasons import chances_hold, ranges_hold
 from posteriori.selection.comparison import Comparison, Row
 from tests.analysis.sentences import MOST, count_sentences
 

@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from posteriori.analysis.comparisons.verdict_words import (
+    NO_MODEL,
+    choice_of,
+    doubt_of,
+    untried_in_words,
+)
 from posteriori.analysis.densities.density_figures import SHARES, draw_column, draw_pair
 from posteriori.analysis.densities.joint_problem import joint_candidates
 from posteriori.analysis.densities.odd_rows import OddEntry
@@ -24,12 +30,6 @@ from posteriori.analysis.table.wording import (
     short_number,
 )
 from posteriori.analysis.targets.reasons import differences_of
-from posteriori.analysis.targets.verdict_words import (
-    NO_MODEL,
-    choice_of,
-    doubt_of,
-    untried_in_words,
-)
 from posteriori.analysis.tasks.sections import (
     Beside,
     CodeAgain,

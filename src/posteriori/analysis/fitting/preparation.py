@@ -170,8 +170,8 @@ class NumberColumns(TransformerMixin, BaseEstimator):
         straight = [s for s in self.scales_ if s not in curved]
         parts = [scaled(scale, X)[:, None] for scale in straight]
         parts += [_is_missing(s, X)[:, None] for s in self.scales_ if s.flag]
-        waves = season_waves(self.seasons or {}, X, self.most_waves)
-        parts += [wave[:, None] for wave in waves]
+        if self.seasons:
+            parts += [wave[:, None] for wave in season_waves(self.seasons, X, self.most_waves)]
         coded = _group_codes if self.grouped else _indicators
         parts += [coded(levels, X) for levels in self.levels_]
         # columns that never change have no effect, and models want one: as NoColumns has it
@@ -194,7 +194,7 @@ class NumberColumns(TransformerMixin, BaseEstimator):
             names += list(self.basis_.get_feature_names_out([s.name for s in curved]))
         names += [s.name for s in self.scales_ if self.basis_ is None or s not in curved]
         names += [f"{s.name} missing" for s in self.scales_ if s.flag]
-        names += wave_names(self.seasons or {}, self.most_waves)
+        names += wave_names(self.seasons, self.most_waves) if self.seasons else []
         if not self.grouped:
             names += [
                 f"{part.name} = {level}" for part in self.levels_ for level in part.levels[1:]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from posteriori.analysis.comparisons.verdict_words import DOUBTED, doubt_of
 from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.table.series_calendar import time_words
@@ -19,7 +20,6 @@ from posteriori.analysis.table.wording import (
     probability_words,
     short_number,
 )
-from posteriori.analysis.targets.verdict_words import DOUBTED, doubt_of
 from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
 from posteriori.selection.origins.origin_scores import naive_forecasts
@@ -293,9 +293,8 @@ def _doubt(found: Forecast) -> str:
 
 
 def _against_walks(found: Forecast) -> str:
-    told = [_against(found, "walk", "the last value")]
-    told.append(_against(found, "seasonal walk", "the last season"))
-    return " ".join(part for part in told if part)
+    walks = {"walk": "the last value", "seasonal walk": "the last season"}
+    return " ".join(filter(None, (_against(found, *walk) for walk in walks.items())))
 
 
 def _against(found: Forecast, walk: str, what: str) -> str:

@@ -1,1 +1,1 @@
-"""The report of an analysis: one HTML page that needs no network."""
+"""Figures of reports, and what a fitted model says of columns and rows."""

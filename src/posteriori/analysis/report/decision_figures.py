@@ -15,7 +15,7 @@ from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
-    from posteriori.analysis.targets.conclusions import Analysis
+    from posteriori.analysis.comparisons.conclusions import Analysis
 
 __all__ = [
     "class_picture",

@@ -31,8 +31,8 @@ from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
 
 if TYPE_CHECKING:
+    from posteriori.analysis.comparisons.conclusions import Analysis
     from posteriori.analysis.report.what_if import EffectCurve, Effects
-    from posteriori.analysis.targets.conclusions import Analysis
 
 
 __all__ = [

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from posteriori.analysis.comparisons.table_problem import Problem
 from posteriori.analysis.fitting.preparation import OTHER, NumberColumns
 from posteriori.analysis.report.figures import draw_effects
 from posteriori.analysis.report.what_if import Effects, largest_first
 from posteriori.analysis.table.wording import counted, entry_text, entry_words, short_number
-from posteriori.analysis.targets.table_problem import Problem
 from posteriori.analysis.tasks.sections import Beside, Figure, Grid, Markup, Part, Words
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.drawing.measures import short_text
@@ -28,7 +28,7 @@ from posteriori.numerics.types import Array
 from posteriori.selection.cross_validation import Unseen
 
 if TYPE_CHECKING:
-    from posteriori.analysis.targets.conclusions import Analysis
+    from posteriori.analysis.comparisons.conclusions import Analysis
 
 __all__ = [
     "LIMIT",

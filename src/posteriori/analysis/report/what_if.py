@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from posteriori.analysis.comparisons.table_problem import Problem
 from posteriori.analysis.fitting.preparation import learn_scale, scaled
 from posteriori.analysis.report.figures import draw_added, draw_curve
 from posteriori.analysis.table.wording import entry_text, entry_words, number_within
 from posteriori.analysis.targets.class_costs import say_classes
-from posteriori.analysis.targets.table_problem import Problem
 from posteriori.analysis.tasks.sections import Figure, Figures, Grid, Part, Words
 from posteriori.drawing.measures import short_text
 from posteriori.estimators.contract import AddsColumns, offers, predictive_of
@@ -20,7 +20,7 @@ from posteriori.numerics.types import Array
 from posteriori.selection.cross_validation import point_prediction
 
 if TYPE_CHECKING:
-    from posteriori.analysis.targets.conclusions import Analysis
+    from posteriori.analysis.comparisons.conclusions import Analysis
 
 __all__ = [
     "EffectCurve",

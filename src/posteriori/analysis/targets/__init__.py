@@ -1,1 +1,1 @@
-"""The task compare with a target: which model predicts a column, how surely, and what it predicts."""
+"""What is particular to a target: which class is to be found, what mistakes cost, what gives it away, reasons."""

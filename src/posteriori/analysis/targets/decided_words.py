@@ -13,7 +13,7 @@ from posteriori.analysis.targets.decided_classes import Decided
 from posteriori.distributions.numbers.beta import Beta
 
 if TYPE_CHECKING:
-    from posteriori.analysis.targets.conclusions import Analysis
+    from posteriori.analysis.comparisons.conclusions import Analysis
 
 __all__ = ["costs_to_tell", "reasons_on_class", "said_of_class"]
 

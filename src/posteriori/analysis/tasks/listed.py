@@ -40,7 +40,7 @@ class Task(NamedTuple):
 TASKS = (
     Task(
         "compare",
-        "posteriori.analysis.analyzing:compare",
+        "posteriori.analysis.comparisons.comparing:compare",
         "ranking",
         "comparing models",
         ahead="posteriori.analysis.warming.compiling_ahead:grown_recipes",

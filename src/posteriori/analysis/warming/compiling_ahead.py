@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from posteriori import analysis, gaussian_process, kernels, networks, sequence, tables
-from posteriori.analysis.targets.table_problem import read_target
+from posteriori.analysis.comparisons.table_problem import read_target
 from posteriori.numerics.compilation import STAYS_PLAIN
 from posteriori.numerics.machine_code.claims import give_up_all
 from posteriori.numerics.machine_code.kernel_cache import cache_folder, listeners, writing

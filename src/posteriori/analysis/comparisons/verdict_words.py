@@ -30,8 +30,8 @@ from posteriori.numerics.types import Array
 from posteriori.selection.comparison import Row
 
 if TYPE_CHECKING:
+    from posteriori.analysis.comparisons.conclusions import Analysis
     from posteriori.analysis.ranking.ranked_result import RankedResult
-    from posteriori.analysis.targets.conclusions import Analysis
 
 __all__ = [
     "DOUBTED",

@@ -3,32 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, TypedDict, Unpack, overload
 
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from posteriori.analysis.comparisons.conclusions import Analysis
+from posteriori.analysis.comparisons.table_problem import (
+    Problem,
+    Target,
+    make_problem,
+    read_target,
+    suited_candidates,
+)
 from posteriori.analysis.densities.describing import TableDensity, conclude_density
 from posteriori.analysis.densities.joint_problem import (
     fit_joint,
     joint_candidates,
     make_joint_problem,
 )
-from posteriori.analysis.fitting.running import Outcome, run_in_stages
-from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
-from posteriori.analysis.table.columns import describe_columns
+from posteriori.analysis.fitting.preparation import CURVED, CodeColumns, NoColumns, NumberColumns
+from posteriori.analysis.fitting.running import Outcome, Reached, run_in_stages
+from posteriori.analysis.ranking.ranked_outcomes import AVERAGE, rank_outcomes, told_end
+from posteriori.analysis.table.columns import Column, describe_columns
 from posteriori.analysis.table.reading import to_pandas
-from posteriori.analysis.targets.concluding import conclude
-from posteriori.analysis.targets.conclusions import Analysis
-from posteriori.analysis.targets.table_problem import (
-    fit_target,
-    make_problem,
-    read_target,
-    suited_candidates,
+from posteriori.analysis.targets.cautions import (
+    cautions,
+    notes_on_columns,
+    notes_on_seasons,
+    regular_date,
+    revealing_columns,
 )
+from posteriori.analysis.targets.decided_classes import Decided, decide_unseen
 from posteriori.analysis.tasks.contract import Table
+from posteriori.estimators.contract import TellsBends, offers
+from posteriori.selection.averaging import ClassifierAverage, ModelAverage
 from posteriori.selection.candidates import Candidate
+from posteriori.selection.comparison import Comparison
+from posteriori.selection.cross_validation import Metrics, fit_in_parts, metrics_of, predict_fold
 
-__all__ = ["compare"]
+__all__ = ["compare", "conclude", "fit_target", "make_pipeline"]
+
+#: What is told of a class that is to be found; the first where costs are told.
+_OF_CLASS = ("cost", "AUC", "average precision", "recall", "precision")
+
+#: Levels of a category that trees may tell apart.
+_MOST_LEVELS = 1000
+
+#: Pairs of waves that tell a cycle of dates to models that bend no input of their own.
+_MOST_WAVES = 3
 
 
 class _Options(TypedDict, total=False):
@@ -209,3 +235,118 @@ def _require_joint(task: str, loss: str, costs: Any, positive: Any, kept: Any) -
             "single and save_model choose among models of a target, and there is none; table_model(name) of what "
             "is returned gives each"
         )
+
+
+# -- what is fitted, and what follows ------------------------------------------------------------------
+
+
+def make_pipeline(
+    candidate: Candidate,
+    kinds: dict[str, str],
+    classes: int = 0,
+    seasons: Mapping[str, tuple[str, ...]] | None = None,
+) -> Pipeline:
+    """Return preparation and model of a candidate for so many classes and the seasons of dates, unfitted."""
+    basis, model = candidate.make_basis(), candidate.make()
+    seasons = dict(seasons or {})
+    if candidate.encoding == "codes":
+        codes = CodeColumns(kinds, seasons=seasons)
+        return Pipeline([("columns", codes), ("model", model.set_params(columns=codes.columns))])
+    if candidate.encoding == "mixed":
+        mixed = CodeColumns(kinds, max_levels=_MOST_LEVELS, seasons=seasons)
+        model.set_params(columns=mixed.asked_columns)
+        return Pipeline([("columns", mixed), ("model", model)])
+    if candidate.encoding == "nothing":
+        return Pipeline([("columns", NoColumns()), ("model", model)])
+    if offers(basis, TellsBends) and "own_scale" in model.get_params():
+        curved = sum(kind in CURVED for kind in kinds.values())
+        model.set_params(own_scale=list(basis.bent(curved)))
+    groups = sum(kind == "category" for kind in kinds.values())
+    if candidate.encoding == "groups" and groups:
+        model.set_params(groups=list(range(-groups, 0)))
+        outputs = max(classes - 1, 1)
+        grouped = NumberColumns(kinds, basis=basis, grouped=True, outputs=outputs, seasons=seasons)
+        return Pipeline([("columns", grouped), ("model", model)])
+    bends = candidate.encoding == "numbers" and basis is None
+    waves: dict[str, Any] = {"seasons": seasons, "most_waves": 1 if bends else _MOST_WAVES}
+    columns = NumberColumns(kinds, basis=basis, **waves)
+    return Pipeline([("columns", columns), ("model", model)])
+
+
+def fit_target(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
+    """Return what a candidate says of the targets of a fold, or, for no fold, the pipeline of all rows."""
+    classes = 0 if problem.classes is None else len(problem.classes)
+    pipeline = make_pipeline(candidate, problem.kinds, classes, problem.seasons)
+    if fold is None:
+        return fit_in_parts(pipeline, problem.X, problem.y)
+    return predict_fold(
+        pipeline, problem.X, problem.y, problem.splits[fold], problem.classes, problem.loss
+    )
+
+
+def conclude(
+    goal: Target,
+    columns: list[Column],
+    reached: Reached,
+    seed: int,
+    *,
+    thorough: bool = False,
+    keep: str = AVERAGE,
+) -> Analysis:
+    """Rank the candidates by how well they predict unseen rows, and say what to keep in mind."""
+    problem = reached.problem
+    goal = goal if reached.drawn is None else goal.some(reached.drawn)
+    kind = ModelAverage if problem.classes is None else ClassifierAverage
+    ended = told_end(reached.ended)
+    outcomes, ranking = rank_outcomes(reached, goal.task, kind)
+    metrics = {
+        name: metrics_of(o.unseen, problem.y, problem.classes, problem.loss, goal.stakes.positive)
+        for name, o in outcomes.items()
+        if o.unseen is not None
+    }
+    decided = _decisions(goal, problem, outcomes)
+    metrics = {name: {**errors, **_told(decided.get(name))} for name, errors in metrics.items()}
+    rows = [replace(row, errors=metrics.get(row.name, {})) for row in ranking.rows]
+    notes = [*notes_on_columns(goal, columns), *notes_on_seasons(problem)]
+    revealing, dated = revealing_columns(problem), regular_date(problem)
+    notes += cautions(problem, goal.column.name, revealing, dated)
+    if keep and keep != AVERAGE and outcomes[keep].model is None:
+        why = outcomes[keep].failure
+        notes.append(
+            f"“{outcomes[keep].candidate.words}” was not fitted ({why}): another model is kept"
+        )
+    return Analysis(
+        goal,
+        columns,
+        problem,
+        outcomes,
+        Comparison(rows),
+        metrics,
+        (*notes, *reached.notes, *ended),
+        seed,
+        tuple(revealing),
+        dated,
+        thorough,
+        decided,
+        _OF_CLASS[goal.stakes.costs is None :] if decided else (),
+        keep,
+    )
+
+
+def _decisions(
+    goal: Target, problem: Problem, outcomes: Mapping[str, Outcome]
+) -> dict[str, Decided]:
+    """Return what candidates say of unseen rows, where a class is to be found."""
+    if goal.stakes.positive is None:
+        return {}
+    codes = np.searchsorted(problem.classes, problem.y)
+    held = {name: o.unseen.prediction for name, o in outcomes.items() if o.unseen is not None}
+    return {n: decide_unseen(p, codes, problem.splits, goal.stakes) for n, p in held.items()}
+
+
+def _told(decided: Decided | None) -> Metrics:
+    """Return what comes of decisions, on average."""
+    if decided is None:
+        return {}
+    found = {"recall": decided.recall, "precision": decided.precision}
+    return {"cost": float(decided.spent.mean()), **found} if decided.told else found

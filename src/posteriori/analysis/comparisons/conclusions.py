@@ -13,18 +13,20 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+from posteriori.analysis.comparisons.comparison_page import (
+    code_of,
+    comparison_findings,
+    comparison_heading,
+    draw_picture,
+)
+from posteriori.analysis.comparisons.table_problem import Problem, Target
+from posteriori.analysis.comparisons.verdict_words import verdict_of
 from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.ranking.ranked_outcomes import (
     AVERAGE,
     evidence_group,
 )
 from posteriori.analysis.ranking.ranked_result import RankedResult
-from posteriori.analysis.report.page import (
-    code_of,
-    comparison_findings,
-    comparison_heading,
-    draw_picture,
-)
 from posteriori.analysis.report.what_if import Effects, column_importance
 from posteriori.analysis.saved.table_model import TableModel
 from posteriori.analysis.table.association import strongest_first
@@ -32,8 +34,6 @@ from posteriori.analysis.table.columns import Column
 from posteriori.analysis.targets.class_costs import threshold_of
 from posteriori.analysis.targets.decided_classes import Decided
 from posteriori.analysis.targets.reasons import reasons_of
-from posteriori.analysis.targets.table_problem import Problem, Target
-from posteriori.analysis.targets.verdict_words import verdict_of
 from posteriori.estimators.contract import ScalesPrior, offers
 from posteriori.numerics.evidence import LogEvidence
 from posteriori.selection.comparing import PRIOR_SCALES

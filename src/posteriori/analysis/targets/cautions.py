@@ -1,39 +1,27 @@
-"""What the fits of all candidates say together of a target: the ranking, errors that people know, and what to beware of.
+"""What to beware of in a table: columns that give the target away, rows that repeat, classes that are rare, dates.
 
-Columns that give the target away, rows that repeat and classes that are rare make held-out scores say less than they
-seem to.
+They make held-out scores say less than they seem to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from posteriori.analysis.fitting.running import Outcome, Reached
-from posteriori.analysis.ranking.ranked_outcomes import AVERAGE, rank_outcomes, told_end
+from posteriori.analysis.comparisons.table_problem import Problem, Target
 from posteriori.analysis.table.columns import MANY_LEVELS, Column
 from posteriori.analysis.table.values import are_whole_days, dates_of
 from posteriori.analysis.table.wording import counted, listed
-from posteriori.analysis.targets.conclusions import Analysis
-from posteriori.analysis.targets.decided_classes import Decided, decide_unseen
-from posteriori.analysis.targets.table_problem import Problem, Target
 from posteriori.numerics.types import Array
-from posteriori.selection.averaging import ClassifierAverage, ModelAverage
-from posteriori.selection.comparison import Comparison
-from posteriori.selection.cross_validation import Metrics, metrics_of
 from posteriori.sequence.series.series_clock import set_clock
 
-__all__ = ["cautions", "conclude", "regular_date", "revealing_columns"]
+__all__ = ["cautions", "notes_on_columns", "notes_on_seasons", "regular_date", "revealing_columns"]
 
 #: Share of missing entries from which on a note says what stands in their place.
 _MANY_MISSING = 0.2
-
-#: What is told of a class that is to be found; the first where costs are told.
-_OF_CLASS = ("cost", "AUC", "average precision", "recall", "precision")
 
 #: Share of rows that repeat others from which on it is said.
 _MANY_REPEATS = 0.01
@@ -58,75 +46,7 @@ _SAME, _UNLIKE = 0.999, 0.99
 _SOME_ROWS = 10_000
 
 
-def conclude(
-    goal: Target,
-    columns: list[Column],
-    reached: Reached,
-    seed: int,
-    *,
-    thorough: bool = False,
-    keep: str = AVERAGE,
-) -> Analysis:
-    """Rank the candidates by how well they predict unseen rows, and say what to keep in mind."""
-    problem = reached.problem
-    goal = goal if reached.drawn is None else goal.some(reached.drawn)
-    kind = ModelAverage if problem.classes is None else ClassifierAverage
-    ended = told_end(reached.ended)
-    outcomes, ranking = rank_outcomes(reached, goal.task, kind)
-    metrics = {
-        name: metrics_of(o.unseen, problem.y, problem.classes, problem.loss, goal.stakes.positive)
-        for name, o in outcomes.items()
-        if o.unseen is not None
-    }
-    decided = _decisions(goal, problem, outcomes)
-    metrics = {name: {**errors, **_told(decided.get(name))} for name, errors in metrics.items()}
-    rows = [replace(row, errors=metrics.get(row.name, {})) for row in ranking.rows]
-    notes = [*_notes(goal, columns), *_on_seasons(problem)]
-    revealing, dated = revealing_columns(problem), regular_date(problem)
-    notes += cautions(problem, goal.column.name, revealing, dated)
-    if keep and keep != AVERAGE and outcomes[keep].model is None:
-        why = outcomes[keep].failure
-        notes.append(
-            f"“{outcomes[keep].candidate.words}” was not fitted ({why}): another model is kept"
-        )
-    return Analysis(
-        goal,
-        columns,
-        problem,
-        outcomes,
-        Comparison(rows),
-        metrics,
-        (*notes, *reached.notes, *ended),
-        seed,
-        tuple(revealing),
-        dated,
-        thorough,
-        decided,
-        _OF_CLASS[goal.stakes.costs is None :] if decided else (),
-        keep,
-    )
-
-
-def _decisions(
-    goal: Target, problem: Problem, outcomes: Mapping[str, Outcome]
-) -> dict[str, Decided]:
-    """Return what candidates say of unseen rows, where a class is to be found."""
-    if goal.stakes.positive is None:
-        return {}
-    codes = np.searchsorted(problem.classes, problem.y)
-    held = {name: o.unseen.prediction for name, o in outcomes.items() if o.unseen is not None}
-    return {n: decide_unseen(p, codes, problem.splits, goal.stakes) for n, p in held.items()}
-
-
-def _told(decided: Decided | None) -> Metrics:
-    """Return what comes of decisions, on average."""
-    if decided is None:
-        return {}
-    found = {"recall": decided.recall, "precision": decided.precision}
-    return {"cost": float(decided.spent.mean()), **found} if decided.told else found
-
-
-def _notes(goal: Target, columns: list[Column]) -> list[str]:
+def notes_on_columns(goal: Target, columns: list[Column]) -> list[str]:
     """Say what was guessed, and what stands in for entries that are missing, where these are many."""
     rows = len(goal.known)
     return [
@@ -142,7 +62,7 @@ def _notes(goal: Target, columns: list[Column]) -> list[str]:
     ]
 
 
-def _on_seasons(problem: Problem) -> list[str]:
+def notes_on_seasons(problem: Problem) -> list[str]:
     """Say what models see of dates beside the time."""
     return [
         f"{name!r}: models see the time and the {listed(list(cycles))}"

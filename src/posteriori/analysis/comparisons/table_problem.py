@@ -10,21 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.pipeline import Pipeline
 
 from posteriori.analysis.fitting.date_seasons import find_seasons
-from posteriori.analysis.fitting.preparation import CURVED, CodeColumns, NoColumns, NumberColumns
 from posteriori.analysis.table.columns import Column, column_name, convert_column, guess_column
 from posteriori.analysis.table.values import are_whole_days
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.targets.class_costs import ALIKE, Costs, Stakes, read_stakes
-from posteriori.estimators.contract import TellsBends, offers
 from posteriori.numerics.validation import require_moderate
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.selection.cross_validation import (
     LOSSES,
-    fit_in_parts,
-    predict_fold,
     repeated_value,
     split_rows,
 )
@@ -36,8 +31,6 @@ __all__ = [
     "make_problem",
     "read_target",
     "suited_candidates",
-    "fit_target",
-    "make_pipeline",
 ]
 
 TASKS = ("auto", "regression", "classification", "density")
@@ -63,12 +56,6 @@ _LARGEST_INTEGER = 2.0**53
 
 #: Amounts beyond this, or all below its inverse, cannot be squared and summed.
 _LARGEST = 1e120
-
-#: Pairs of waves that tell a cycle of dates to models that bend no input of their own.
-_MOST_WAVES = 3
-
-#: Levels of a category that trees may tell apart.
-_MOST_LEVELS = 1000
 
 
 @dataclass(frozen=True)
@@ -176,7 +163,8 @@ def make_problem(
     X = pd.DataFrame({c.name: convert_column(c, rows[c.name]) for c in used}, index=rows.index)
     splits = split_rows(goal.values, folds, seed, classes=goal.classes is not None)
     kinds = {c.name: c.kind for c in used}
-    seasons, X = find_seasons(X, kinds), X.reset_index(drop=True)
+    seasons = find_seasons(X, kinds) if "date" in kinds.values() else {}
+    X = X.reset_index(drop=True)
     return Problem(X, goal.values, kinds, goal.classes, splits, loss, seasons)
 
 
@@ -361,47 +349,3 @@ def _is_number(series: pd.Series) -> bool:
 def _some(names: Any) -> str:
     shown = [repr(str(name)) for name in names[:12]]
     return ", ".join(shown) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-
-
-def make_pipeline(
-    candidate: Candidate,
-    kinds: dict[str, str],
-    classes: int = 0,
-    seasons: Mapping[str, tuple[str, ...]] | None = None,
-) -> Pipeline:
-    """Return preparation and model of a candidate for so many classes and the seasons of dates, unfitted."""
-    basis, model = candidate.make_basis(), candidate.make()
-    seasons = dict(seasons or {})
-    if candidate.encoding == "codes":
-        codes = CodeColumns(kinds, seasons=seasons)
-        return Pipeline([("columns", codes), ("model", model.set_params(columns=codes.columns))])
-    if candidate.encoding == "mixed":
-        mixed = CodeColumns(kinds, max_levels=_MOST_LEVELS, seasons=seasons)
-        model.set_params(columns=mixed.asked_columns)
-        return Pipeline([("columns", mixed), ("model", model)])
-    if candidate.encoding == "nothing":
-        return Pipeline([("columns", NoColumns()), ("model", model)])
-    if offers(basis, TellsBends) and "own_scale" in model.get_params():
-        curved = sum(kind in CURVED for kind in kinds.values())
-        model.set_params(own_scale=list(basis.bent(curved)))
-    groups = sum(kind == "category" for kind in kinds.values())
-    if candidate.encoding == "groups" and groups:
-        model.set_params(groups=list(range(-groups, 0)))
-        outputs = max(classes - 1, 1)
-        grouped = NumberColumns(kinds, basis=basis, grouped=True, outputs=outputs, seasons=seasons)
-        return Pipeline([("columns", grouped), ("model", model)])
-    bends = candidate.encoding == "numbers" and basis is None
-    waves = {"seasons": seasons, "most_waves": 1 if bends else _MOST_WAVES}
-    columns = NumberColumns(kinds, basis=basis, **waves)
-    return Pipeline([("columns", columns), ("model", model)])
-
-
-def fit_target(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
-    """Return what a candidate says of the targets of a fold, or, for no fold, the pipeline of all rows."""
-    classes = 0 if problem.classes is None else len(problem.classes)
-    pipeline = make_pipeline(candidate, problem.kinds, classes, problem.seasons)
-    if fold is None:
-        return fit_in_parts(pipeline, problem.X, problem.y)
-    return predict_fold(
-        pipeline, problem.X, problem.y, problem.splits[fold], problem.classes, problem.loss
-    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from posteriori.analysis.comparisons.table_problem import suited_candidates
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.report import figures
 from posteriori.analysis.report.class_figures import (
@@ -26,7 +27,6 @@ from posteriori.analysis.table.association import association_matrix
 from posteriori.analysis.table.wording import counted, short_number
 from posteriori.analysis.targets.class_costs import stakes_again
 from posteriori.analysis.targets.reasons import chances_hold, ranges_hold
-from posteriori.analysis.targets.table_problem import suited_candidates
 from posteriori.analysis.tasks.sections import (
     Beside,
     CodeAgain,
@@ -42,7 +42,7 @@ from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
 
 if TYPE_CHECKING:
-    from posteriori.analysis.targets.conclusions import Analysis
+    from posteriori.analysis.comparisons.conclusions import Analysis
 
 __all__ = [
     "chances_in_words",
