@@ -69,11 +69,9 @@ def verdict_of(found: Analysis) -> str:
     if found.ranking.rows[0].failure:
         return NO_MODEL
     answer = _class_to_find if found.decided else _ANSWERS[found.target.task]
-    told = [
-        answer(found),
-        one_sentence(choice_of(found), _promise(found), doubt_of(found)),
-        one_sentence(*_next_steps(found)),
-    ]
+    answered, choice = answer(found), (choice_of(found), _promise(found), doubt_of(found))
+    steps = _next_steps(found)
+    told = [answered, one_sentence(*choice), one_sentence(*steps)]
     return " ".join(text for text in told if text)
 
 

@@ -14,15 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from posteriori.drawing.charts.marks import Frame, Mark, by_width, paint
-from posteriori.drawing.charts.ticks import (
-    LETTERS,
-    TickRule,
-    axis_ends,
-    fitting_ticks,
-    number_ticks,
-)
+from posteriori.drawing.charts.ticks import LETTERS, Axis, Ticks, axis_ends, printable, ticks_of
 from posteriori.drawing.measures import short_text, text_width
-from posteriori.numerics.types import Array
 
 __all__ = ["BROAD", "SMALL", "WIDE", "Axis", "Chart"]
 
@@ -41,57 +34,8 @@ _LINE, _GAP = 16.0, 5.0
 #: Width of a sign in the legend, with the room behind it.
 _KEY = 23.0
 
-#: Letters of a name at the side that stand on one line; of longer ones, about half of them.
-_ONE_LINE = 24
-
 #: Least width of the frame, and the units that it has.
 _FRAME, _UNITS = 120.0, 1000.0
-
-
-class Axis(NamedTuple):
-    """What an axis is of, and how it is written.
-
-    Attributes
-    ----------
-    label : str
-    low, high : float or None
-        Ends; by default there is some room around all marks.
-    most : int
-        Ticks, at most.
-    ticks : TickRule
-        Where they are, and how they are written.
-    places, names : sequence
-        Ticks that are no round numbers, and what is written at them.
-    longest : int
-        Letters of a name; a longer one is cut, and tells itself whole to a pointer that rests on it.
-    turned : float
-        Degrees by which names are turned, of the axis at the bottom.
-    grid : bool
-        Whether lines run through the frame at the ticks.
-    """
-
-    label: str = ""
-    low: float | None = None
-    high: float | None = None
-    most: int = 5
-    ticks: TickRule = number_ticks
-    places: Sequence[float] | Array | None = None
-    names: Sequence[str] = ()
-    longest: int = 26
-    turned: float = 0.0
-    grid: bool = False
-
-
-class _Ticks(NamedTuple):
-    """Where ticks are, and the lines that are written there."""
-
-    places: Sequence[float] | Array
-    names: Sequence[str]
-    lines: Sequence[Sequence[str]]
-
-    @property
-    def width(self) -> float:
-        return max((text_width(t, LETTERS) for lines in self.lines for t in lines), default=0.0)
 
 
 class _Room(NamedTuple):
@@ -136,11 +80,11 @@ class Chart(NamedTuple):
         """Return an SVG element; its colours are variables of the page's style sheet."""
         sides = zip((self.across, self.up), self._reach(), strict=True)
         x, y = (axis_ends(reach, axis.low, axis.high) for axis, reach in sides)
-        up = _ticks(self.up, y, math.inf)
+        up = ticks_of(self.up, y, math.inf)
         few, many, room, legend = self._arranged(x, up)
         beside = room.left + room.right
         frame = Frame(room.width if self.fixed else _UNITS, room.height, x, y)
-        told = _printable(self.title), _described(self, few, up)
+        told = printable(self.title), _described(self, few, up)
         parts = [
             f"<title>{escape(told[0])}</title><desc>{escape(told[1])}</desc>",
             by_width(_grid(self, few, up, frame), _grid(self, many, up, frame)),
@@ -160,13 +104,13 @@ class Chart(NamedTuple):
             f'font-size="{LETTERS:g}" fill="{paint("ink")}">{drawn}</svg>'
         )
 
-    def _arranged(self, x: tuple[float, float], up: _Ticks) -> tuple[_Ticks, _Ticks, _Room, str]:
+    def _arranged(self, x: tuple[float, float], up: Ticks) -> tuple[Ticks, Ticks, _Room, str]:
         """Return ticks of narrow and of wide charts, the room around the frame, and the legend above it."""
         names = up.width + _GAP if up.width else 0.0
         left = float(math.ceil(_GAP + (_LINE if self.up.label else 0.0) + names))
         wide = max(self.size[0] - left, min(_FRAME, self.size[0]))
-        few = _ticks(self.across, x, wide)
-        many = few if self.fixed else _ticks(self.across, x, WIDE - left - few.width)
+        few = ticks_of(self.across, x, wide - _GAP)
+        many = few if self.fixed else ticks_of(self.across, x, WIDE - left - few.width - _GAP)
         beyond = (_overhang(few, x, wide), _overhang(many, x, WIDE - left))
         right = _GAP if self.across.turned else max(_GAP, *beyond)
         marks = [mark for mark in self.marks if mark.label]
@@ -188,39 +132,17 @@ class Chart(NamedTuple):
         return both
 
 
-def _described(chart: Chart, across: _Ticks, up: _Ticks) -> str:
+def _described(chart: Chart, across: Ticks, up: Ticks) -> str:
     """Say what the axes are of and between which ticks, for those who hear the chart."""
     told = [
         f"{axis.label}, from {ticks.names[0]} to {ticks.names[-1]}"
         for axis, ticks in ((chart.across, across), (chart.up, up))
         if axis.label and ticks.names
     ]
-    return _printable("; ".join(told))
+    return printable("; ".join(told))
 
 
-def _ticks(axis: Axis, ends: tuple[float, float], room: float) -> _Ticks:
-    """Return the ticks of an axis: as stated, or as many round numbers as stand side by side."""
-    if axis.places is not None:
-        whole = axis.turned or room < math.inf  # only at the side names have two lines
-        lines = [
-            [short_text(n, axis.longest)] if whole else _lines(n, axis.longest) for n in axis.names
-        ]
-        return _Ticks(axis.places, axis.names, lines)
-    places, names = fitting_ticks(axis.ticks, ends, axis.most, room - _GAP)
-    return _Ticks(places, names, [_lines(name, 99) for name in names])
-
-
-def _lines(name: str, longest: int) -> list[str]:
-    """Return a name in one line, or a long one in two, cut at the gap that is nearest to its middle."""
-    text = short_text(_printable(name), longest)
-    gaps = [k for k, letter in enumerate(text) if letter == " "]
-    if len(text) <= _ONE_LINE or not gaps:
-        return [text]
-    middle = min(gaps, key=lambda k: abs(2 * k - len(text)))
-    return [text[:middle], text[middle + 1 :]]
-
-
-def _overhang(ticks: _Ticks, ends: tuple[float, float], room: float) -> float:
+def _overhang(ticks: Ticks, ends: tuple[float, float], room: float) -> float:
     """Return how far the name of the last tick would reach beyond the frame."""
     if not len(ticks.places):
         return 0.0
@@ -228,14 +150,14 @@ def _overhang(ticks: _Ticks, ends: tuple[float, float], room: float) -> float:
     return 0.5 * ticks.width - 0.9 * float(behind)  # the frame becomes a little narrower
 
 
-def _below(axis: Axis, ticks: _Ticks) -> float:
+def _below(axis: Axis, ticks: Ticks) -> float:
     """Return the room below the frame: for ticks with their names, turned or not, and the label."""
     angle = math.radians(axis.turned)
     names = ticks.width * math.sin(angle) + _LINE * math.cos(angle) if ticks.names else 0.0
     return _GAP + (names + 3.0 if names else 0.0) + (_LINE if axis.label else 0.0)
 
 
-def _grid(chart: Chart, across: _Ticks, up: _Ticks, frame: Frame) -> str:
+def _grid(chart: Chart, across: Ticks, up: Ticks, frame: Frame) -> str:
     """Return the lines through the frame at ticks."""
     steps = ""
     if chart.across.grid:
@@ -247,7 +169,7 @@ def _grid(chart: Chart, across: _Ticks, up: _Ticks, frame: Frame) -> str:
     return frame.ruled(steps, "grid")
 
 
-def _below_frame(chart: Chart, across: _Ticks, frame: Frame) -> str:
+def _below_frame(chart: Chart, across: Ticks, frame: Frame) -> str:
     """Return the line at the bottom with its ticks, and their names."""
     values = np.asarray(across.places, dtype=np.float64)
     line = f"M0 {frame.height:.1f}H{frame.width:g}"
@@ -266,7 +188,7 @@ def _below_frame(chart: Chart, across: _Ticks, frame: Frame) -> str:
     return "".join(parts)
 
 
-def _beside_frame(chart: Chart, up: _Ticks, frame: Frame, room: _Room) -> str:
+def _beside_frame(chart: Chart, up: Ticks, frame: Frame, room: _Room) -> str:
     """Return the names of the ticks at the side, and the labels of both axes."""
     places = frame.down(np.asarray(up.places, dtype=np.float64))
     parts = []
@@ -279,7 +201,7 @@ def _beside_frame(chart: Chart, up: _Ticks, frame: Frame, room: _Room) -> str:
         parts.append(_label_across(chart.across.label, frame.height + room.below, room))
     if chart.up.label:
         high = room.top + room.height + room.below
-        label = short_text(_printable(chart.up.label), int(high / (0.62 * LETTERS)))
+        label = short_text(printable(chart.up.label), int(high / (0.62 * LETTERS)))
         half = 0.5 * text_width(label, LETTERS)
         middle = max(min(0.5 * frame.height, frame.height + room.below - half), half - _GAP)
         x = LETTERS - room.left
@@ -291,7 +213,7 @@ def _beside_frame(chart: Chart, up: _Ticks, frame: Frame, room: _Room) -> str:
 def _label_across(label: str, bottom: float, room: _Room) -> str:
     """Return a label in the middle below the frame; a long one ends where the chart does."""
     wide = room.left + room.width + room.right
-    shown = short_text(_printable(label), int(wide / (0.62 * LETTERS)))
+    shown = short_text(printable(label), int(wide / (0.62 * LETTERS)))
     y = bottom - 0.3 * _LINE
     if text_width(shown, LETTERS) <= room.width + 2.0 * room.right:
         return _text("50%", y, shown, "middle", label)
@@ -300,7 +222,7 @@ def _label_across(label: str, bottom: float, room: _Room) -> str:
 
 def _text(x: str, y: float, shown: str, anchor: str, whole: str, more: str = "") -> str:
     """Return a text; one that was cut tells itself whole."""
-    said = _printable(whole)
+    said = printable(whole)
     told = f"<title>{escape(said)}</title>" if "…" in shown and shown != said else ""
     return f'<text x="{x}" y="{y:.1f}" text-anchor="{anchor}"{more}>{told}{escape(shown)}</text>'
 
@@ -308,7 +230,7 @@ def _text(x: str, y: float, shown: str, anchor: str, whole: str, more: str = "")
 def _legend(marks: Sequence[Mark], left: float, width: float) -> tuple[str, int]:
     """Return signs with their labels in rows above the frame, and how many rows these are."""
     limit = min(44, int((width - _KEY - _GAP) / (0.62 * LETTERS)))
-    shown = [short_text(_printable(mark.label), limit) for mark in marks]
+    shown = [short_text(printable(mark.label), limit) for mark in marks]
     placed, x, row = [], 0.0, 0
     for label in shown:
         wide = _KEY + text_width(label, LETTERS) + 2.0 * _GAP
@@ -322,7 +244,3 @@ def _legend(marks: Sequence[Mark], left: float, width: float) -> tuple[str, int]
         text = _text(f"{x + _KEY:.1f}", y + 0.36 * LETTERS, label, "start", mark.label)
         parts.append(mark.key(x, y) + text)
     return "".join(parts), rows
-
-
-def _printable(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -1,26 +1,30 @@
-"""Where an axis has ticks, few enough to stand side by side: at round numbers, and at beginnings of years, months, days."""
+"""Axes of charts: where they have ticks, few enough to stand side by side: at round numbers, and at beginnings of years, months, days."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.drawing.measures import text_width
+from posteriori.drawing.measures import short_text, text_width
 from posteriori.numerics.types import Array
 
 __all__ = [
+    "Axis",
     "LETTERS",
     "TickRule",
+    "Ticks",
     "axis_ends",
     "date_ticks",
     "days_of",
     "fitting_ticks",
     "number_ticks",
+    "printable",
     "round_ticks",
     "tick_texts",
+    "ticks_of",
     "whole_ticks",
     "widened",
 ]
@@ -45,6 +49,9 @@ _SMALLEST, _LARGEST = 1e-4, 1e6
 
 #: From here on thousands stand apart.
 _FIVE_DIGITS = 1e4
+
+#: Letters of a name at the side that stand on one line; of longer ones, about half of them.
+_ONE_LINE = 24
 
 
 def widened(low: float, high: float, margin: float = 0.05) -> tuple[float, float]:
@@ -188,6 +195,81 @@ def _without_zeros(text: str) -> str:
 
 def _minus(text: str) -> str:
     return text.replace("-", "−")
+
+
+# -- axes ------------------------------------------------------------------------------------
+
+
+class Axis(NamedTuple):
+    """What an axis is of, and how it is written.
+
+    Attributes
+    ----------
+    label : str
+    low, high : float or None
+        Ends; by default there is some room around all marks.
+    most : int
+        Ticks, at most.
+    ticks : TickRule
+        Where they are, and how they are written.
+    places, names : sequence
+        Ticks that are no round numbers, and what is written at them.
+    longest : int
+        Letters of a name; a longer one is cut, and tells itself whole to a pointer that rests on it.
+    turned : float
+        Degrees by which names are turned, of the axis at the bottom.
+    grid : bool
+        Whether lines run through the frame at the ticks.
+    """
+
+    label: str = ""
+    low: float | None = None
+    high: float | None = None
+    most: int = 5
+    ticks: TickRule = number_ticks
+    places: Sequence[float] | Array | None = None
+    names: Sequence[str] = ()
+    longest: int = 26
+    turned: float = 0.0
+    grid: bool = False
+
+
+class Ticks(NamedTuple):
+    """Where ticks are, the lines that are written there, and the width of the longest in pixels."""
+
+    places: Sequence[float] | Array
+    names: Sequence[str]
+    lines: Sequence[Sequence[str]]
+    width: float
+
+
+def ticks_of(axis: Axis, ends: tuple[float, float], room: float) -> Ticks:
+    """Return the ticks of an axis: as stated, or as many round numbers as stand side by side."""
+    places, names = axis.places, axis.names
+    if places is None:
+        places, names = fitting_ticks(axis.ticks, ends, axis.most, room)
+        lines = [_lines(name, 99) for name in names]
+    elif axis.turned or room < math.inf:  # only at the side names have two lines
+        lines = [[short_text(name, axis.longest)] for name in names]
+    else:
+        lines = [_lines(name, axis.longest) for name in names]
+    width = max((text_width(text, LETTERS) for line in lines for text in line), default=0.0)
+    return Ticks(places, names, lines, width)
+
+
+def _lines(name: str, longest: int) -> list[str]:
+    """Return a name in one line, or a long one in two, cut at the gap that is nearest to its middle."""
+    text = short_text(printable(name), longest)
+    gaps = [k for k, letter in enumerate(text) if letter == " "]
+    if len(text) <= _ONE_LINE or not gaps:
+        return [text]
+    middle = min(gaps, key=lambda k: abs(2 * k - len(text)))
+    return [text[:middle], text[middle + 1 :]]
+
+
+def printable(text: str) -> str:
+    """Return a text in one line without control codes."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 # -- dates -----------------------------------------------------------------------------------
