@@ -114,11 +114,9 @@ def answer_of_forecast(found: Forecast) -> str:
         return "No model could be fitted."
     told = _event_sentence(found) or _ahead_sentence(found)
     untried = _untried([o.failure for n, o in found.outcomes.items() if n != AVERAGE], "model")
-    parts = (
-        one_sentence(_tried(found, least=True), _tied(found)),
-        one_sentence(doubt_of(found, few=True), _widened(found), untried),
-    )
-    return " ".join(part for part in (told, *parts) if part)
+    tried = _tried(found, least=True), _tied(found)
+    doubts = doubt_of(found, few=True), _widened(found), untried
+    return " ".join(filter(None, (told, one_sentence(*tried), one_sentence(*doubts))))
 
 
 def _ahead_sentence(found: Forecast) -> str:
