@@ -197,7 +197,7 @@ CEILINGS = {
     "forecast": (69, 256),  # 50
     "infer": (25, 78),
     "predict": (21, 62),
-    "mixture": (67, 226),
+    "mixture": (67, 227),
     "fit": (10, 15),
 }
 

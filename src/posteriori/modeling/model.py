@@ -11,6 +11,7 @@ from posteriori.distributions.base import Distribution
 from posteriori.distributions.unknown import Conditional
 from posteriori.modeling import views
 from posteriori.modeling.binding.binder import bind
+from posteriori.modeling.binding.bound import Bound
 from posteriori.modeling.binding.observations import require_finite_observations
 from posteriori.modeling.binding.place_names import names_of_places, read_levels, with_codes
 from posteriori.modeling.contract.options import OPTION_NAMES, OTHER_WORDS, Options
@@ -204,11 +205,18 @@ class Model:
             if name not in self:
                 raise ValueError(_unknown(name, list(self), OPTION_NAMES))
         options = Options(**chosen) if chosen else None
-        levels = read_levels(self._inputs, given)
-        bound = bind(self._variables, self._inputs, with_codes(given, levels))
-        bound = bound._replace(names=names_of_places(bound, given, levels), levels=levels)
+        bound = self._bind(given)
         require_finite_observations(bound.observed)
         return make_plan(bound, options)
+
+    def _bind(self, given: Mapping[str, Any]) -> Bound:
+        """Bind data; where they are arrays of numbers and no variable has categories, nothing has names."""
+        is_bare = all(isinstance(x, np.ndarray) and x.dtype.kind in "biuf" for x in given.values())
+        if is_bare and all(v.labels is None for v in self._variables.values()):
+            return bind(self._variables, self._inputs, given)
+        levels = read_levels(self._inputs, given)
+        bound = bind(self._variables, self._inputs, with_codes(given, levels))
+        return bound._replace(names=names_of_places(bound, given, levels), levels=levels)
 
     def simulate(
         self,

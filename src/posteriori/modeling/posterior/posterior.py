@@ -190,7 +190,12 @@ class Posterior:
         >>> post.predict("s", t=2).mean == post.s.mean[-1]
         array([ True,  True])
         """
-        return questions.predict(self._solved, name, with_codes(inputs, self._solved.bound.levels))
+        return questions.predict(self._solved, name, self._coded(inputs))
+
+    def _coded(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return data with the places of levels instead of these, where inputs have any."""
+        levels = self._solved.bound.levels
+        return with_codes(data, levels) if levels else data
 
     def update(self, **data: Any) -> Posterior:
         """Return the posterior after more data: what was learnt is the prior of what follows.
@@ -231,7 +236,7 @@ class Posterior:
         >>> first.log_evidence + second.log_evidence
         LogEvidence(-5.905061, kind="exact", of="X")
         """
-        return questions.update(self._solved, with_codes(data, self._solved.bound.levels))
+        return questions.update(self._solved, self._coded(data))
 
     def joint(self, *names: str) -> Any:
         """Return the joint distribution of variables that were solved together.
