@@ -1,5 +1,7 @@
 """Known truths are found again, whatever holds the table and however many work on it."""
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -278,3 +280,10 @@ def test_curves_are_tried_only_where_a_column_can_bend():
     assert straight.isdisjoint({"logistic splines", "splines (learned)"})
     bent = compare(table.assign(c=rng.normal(size=60)), "y", time_limit=0.0)
     assert "logistic splines" in {row.name for row in bent.ranking.rows}
+
+
+def test_type_checkers_know_every_option_as_the_function_has_it():
+    """Which result it is hangs on the target; the overloads that say so name all other options once more."""
+    told = {name: kind.__forward_arg__ for name, kind in comparing._Options.__annotations__.items()}
+    keywords = list(inspect.signature(compare).parameters.values())[2:]
+    assert told == {one.name: one.annotation for one in keywords}
