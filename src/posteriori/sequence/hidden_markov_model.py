@@ -27,9 +27,9 @@ from posteriori.estimators.parameters import (
     or_none,
 )
 from posteriori.inference.latent.ascent import Found
+from posteriori.inference.latent.namings import naming_gain
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.driven_paths import DrivenPaths
-from posteriori.inference.sequences.state_orders import naming_gain
 from posteriori.inference.weighing.approximate_beliefs import ApproximateBelief
 from posteriori.numerics.evidence import Fingerprint, Kind, LogEvidence
 from posteriori.numerics.types import Array, Seed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from posteriori.inference.factorial_chains.kronecker_passes import Sequences
+from posteriori.inference.latent.units import table_spread
 from posteriori.numerics.rank import exceeds_rounding
 from posteriori.numerics.types import Array
 
@@ -16,12 +17,8 @@ def seen_units(x: Array, sequences: Sequences) -> tuple[Array, Array]:
 
     Every column has an entry in a sequence that counts.
     """
-    seen = ~np.isnan(x)
-    weights = sequences.row_weights[:, None] * seen
-    totals = weights.sum(axis=0)
-    mean = (weights * np.where(seen, x, 0.0)).sum(axis=0) / totals
-    deviation = np.where(seen, x - mean, 0.0)
-    scale = np.sqrt((weights * deviation**2).sum(axis=0) / totals)
+    _, mean, variance = table_spread(x, sequences.row_weights)
+    scale = np.sqrt(variance)
     return mean, np.where(exceeds_rounding(scale, np.abs(mean)), scale, 1.0)
 
 

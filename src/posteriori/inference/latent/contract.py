@@ -9,7 +9,7 @@ from posteriori.numerics.types import Array, IntArray
 
 __all__ = ["Assigned", "Assignments", "Components", "Learned", "Scored", "Sums", "reordered"]
 
-#: What parameters or beliefs are learned from, in parts: arrays, or members where rows are fitted.
+#: What is learned from, in parts: arrays, or members where rows are fitted.
 Sums = tuple[Any, ...]
 
 
@@ -39,10 +39,8 @@ class Assigned(NamedTuple):
     ----------
     log_likelihood, bonus : float
         Σ w ln p(x), of certain assignments Σ w max ln p(x, z); what the laws add to the objective.
-    shares : (T, K)
-        p(z_t = k | x), times how often the row counts.
-    sums : tuple
-        What the laws are learned from next.
+    shares, sums
+        p(z_t = k | x) times how often the row counts, (T, K); what the laws are learned from next.
     """
 
     log_likelihood: float
@@ -71,8 +69,7 @@ class Learned(NamedTuple):
 class Components(Protocol):
     """Rows, and how what groups emit is learned from them.
 
-    Those with beliefs have ``log_affinities(sums)`` as well, ln ∫√(q_j q_k) (K, K) or a bound from above, and where
-    these can be drawn from ``draw(sums, size, rng)``.
+    Those with beliefs have ``log_affinities(sums)``, ln ∫√(q_j q_k) (K, K) or more, and ``draw(sums, size, rng)``.
     """
 
     @property

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from posteriori.distributions.joint.normal_wishart import NormalWishart
-from posteriori.inference.classes.class_moments import blocks_of_rows
 from posteriori.inference.mixtures.normal_beliefs import NormalBelief
 from posteriori.inference.mixtures.normal_maximum import NormalPrior
 from posteriori.inference.mixtures.normal_units import Units
 from posteriori.numerics.types import Array
 
-__all__ = ["belief_in_rows", "table_spread", "default_prior", "has_names", "prior_in_units"]
+__all__ = ["belief_in_rows", "default_prior", "has_names", "prior_in_units"]
 
 #: Rows that the default prior of the means is worth, as in ``GaussianDiscriminant``.
 _MEAN_STRENGTH = 0.1
@@ -57,22 +56,3 @@ def belief_in_rows(belief: NormalBelief, units: Units) -> NormalWishart:
     scale = to_z @ belief.scale @ to_z.T
     scale = 0.5 * (scale + np.swapaxes(scale, 1, 2))
     return NormalWishart(units.raw_means(belief.means), belief.strength, belief.dof, scale)
-
-
-def table_spread(x: Array, frequency: Array | None) -> tuple[Array, Array, Array]:
-    """Return how many entries columns have, by frequency, their means and variances; NaN is left out."""
-    seen, total, squares = np.zeros((3, x.shape[1]))
-    blocks = blocks_of_rows(x)
-
-    def weigh(rows: slice) -> Array:
-        return np.where(np.isnan(x[rows]), 0.0, 1.0 if frequency is None else frequency[rows, None])
-
-    for rows in blocks:
-        weight = weigh(rows)
-        seen += weight.sum(axis=0)
-        total += (weight * np.nan_to_num(x[rows])).sum(axis=0)
-    some = np.maximum(seen, np.finfo(np.float64).tiny)
-    mean = total / some
-    for rows in blocks:
-        squares += (weigh(rows) * np.nan_to_num(x[rows] - mean) ** 2).sum(axis=0)
-    return seen, mean, squares / some

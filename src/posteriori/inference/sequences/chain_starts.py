@@ -17,6 +17,7 @@ from posteriori.inference.ascent.expectation_maximization import EMResult, maxim
 from posteriori.inference.clusters.rough_clusters import nearest_of, rough_centers
 from posteriori.inference.latent.ascent import look_at
 from posteriori.inference.latent.contract import Assignments, Components, Sums
+from posteriori.inference.latent.units import standardized
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.numerics.types import Array, IntArray
 
@@ -129,7 +130,7 @@ def _starts(rows: ChainRows, search: ChainStarts) -> Iterator[Array]:
         if search.ordered:
             shares = _parts_of_sequences(rows, search)
         elif search.numbers is not None:
-            z = _standardized(search.numbers)
+            z = standardized(search.numbers)
             around = z if i % 2 == 0 else _around(np.concatenate([z, z**2], axis=1), rows)
             shares = _clusters(around, rows.frequency, search)
         else:
@@ -141,15 +142,6 @@ def _starts(rows: ChainRows, search: ChainStarts) -> Iterator[Array]:
         yield shares
 
 
-def _standardized(x: Array) -> Array:
-    """Return columns in units of their spread, gaps at the mean."""
-    seen = x == x
-    mean = np.where(seen, x, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    z = np.where(seen, x - mean, 0.0)
-    spread = z.std(axis=0)
-    return z / np.where(spread > 0.0, spread, 1.0)
-
-
 def _around(z: Array, rows: ChainRows) -> Array:
     """Return averages over the rows around each row, within its sequence, in units of their spread."""
     sums = np.concatenate([np.zeros((1, z.shape[1])), z.cumsum(axis=0)])
@@ -157,7 +149,7 @@ def _around(z: Array, rows: ChainRows) -> Array:
     last = first + np.repeat(rows.lengths, rows.lengths)
     place = np.arange(len(z))
     begin, end = np.maximum(place - _REACH, first), np.minimum(place + _REACH + 1, last)
-    return _standardized((sums[end] - sums[begin]) / (end - begin)[:, None])
+    return standardized((sums[end] - sums[begin]) / (end - begin)[:, None])
 
 
 def _clusters(z: Array, frequency: Array | None, search: ChainStarts) -> Array:

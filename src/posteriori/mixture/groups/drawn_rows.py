@@ -19,6 +19,7 @@ from posteriori.distributions.joint.normal_inverse_gamma import NormalInverseGam
 from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.classes.column_checks import places_of
+from posteriori.inference.latent.units import table_spread
 from posteriori.inference.mixtures.columns.class_model import class_model
 from posteriori.inference.mixtures.columns.class_partitions import class_clusters
 from posteriori.inference.mixtures.columns.partition_classes import draw_classes
@@ -27,7 +28,7 @@ from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_
 from posteriori.inference.mixtures.partitions.parameter_draws import normals_given_partitions
 from posteriori.inference.mixtures.partitions.scale_draws import log_scale_gain
 from posteriori.inference.mixtures.summits.density_ridges import MixtureParts
-from posteriori.inference.mixtures.wishart_priors import default_prior, table_spread
+from posteriori.inference.mixtures.wishart_priors import default_prior
 from posteriori.mixture.latent_classes import LatentClasses
 from posteriori.mixture.normal.bayesian_gaussian_mixture import BayesianGaussianMixture
 from posteriori.numerics.types import Array

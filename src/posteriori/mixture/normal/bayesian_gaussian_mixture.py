@@ -23,6 +23,7 @@ from posteriori.estimators.approximate_posterior import DrawsItsPosterior
 from posteriori.estimators.parameters import POSITIVE, check_parameters, one_of, or_none
 from posteriori.inference.ascent.expectation_maximization import EMResult
 from posteriori.inference.latent.namings import symmetry_gain
+from posteriori.inference.latent.units import table_spread
 from posteriori.inference.mixtures.mixture_rows import CompleteRows, MixtureRows
 from posteriori.inference.mixtures.normal_beliefs import normal_affinities
 from posteriori.inference.mixtures.normal_draws import normal_mixture_belief
@@ -41,7 +42,6 @@ from posteriori.inference.mixtures.wishart_priors import (
     default_prior,
     has_names,
     prior_in_units,
-    table_spread,
 )
 from posteriori.inference.weighing.approximate_beliefs import ApproximateBelief
 from posteriori.mathematics.least_widths import check_least_widths, widen_covariances

@@ -8,6 +8,7 @@ import numpy as np
 
 from posteriori.inference.latent.ascent import Found, learn_groups, summarize
 from posteriori.inference.latent.contract import Components
+from posteriori.inference.latent.namings import is_exchangeable
 from posteriori.inference.sequences.chain_paths import ChainPaths
 from posteriori.inference.sequences.chain_rows import ChainRows
 from posteriori.inference.sequences.chain_starts import (
@@ -20,7 +21,6 @@ from posteriori.inference.sequences.dirichlet_rows import DirichletRows, Estimat
 from posteriori.inference.sequences.driven_paths import DrivenPaths, standardized_inputs
 from posteriori.inference.sequences.run_laws import ParametricRuns
 from posteriori.inference.sequences.run_paths import RunPaths
-from posteriori.inference.sequences.state_orders import is_exchangeable
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Array
 from posteriori.sequence.chain_parameters import log_of

@@ -13,8 +13,8 @@ from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.inference.classes.class_priors import default_columns_prior
-from posteriori.inference.mixtures.wishart_priors import default_prior, table_spread
-from posteriori.inference.sequences.emissions.normal_emissions import column_scale
+from posteriori.inference.latent.units import column_scale, table_spread
+from posteriori.inference.mixtures.wishart_priors import default_prior
 from posteriori.numerics.linalg import inverse_from_factor
 from posteriori.numerics.types import Array
 

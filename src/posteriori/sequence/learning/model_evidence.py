@@ -7,11 +7,11 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from posteriori.estimators.approximate_posterior import Unweighed
+from posteriori.inference.latent.namings import is_exchangeable
 from posteriori.inference.sequences.draws.annealing import can_anneal
 from posteriori.inference.sequences.draws.chain_evidence import estimate_chain_evidence
 from posteriori.inference.sequences.draws.evidence_draws import DrawnEvidence
 from posteriori.inference.sequences.draws.posterior_turns import ChainBelief
-from posteriori.inference.sequences.state_orders import is_exchangeable
 from posteriori.numerics.random import as_generator
 from posteriori.numerics.types import Seed
 from posteriori.numerics.warnings import ConvergenceWarning

@@ -15,7 +15,7 @@ import numpy as np
 from posteriori.inference.classes.class_moments import blocks_of_rows
 from posteriori.numerics.types import Array
 
-__all__ = ["ColumnLayout", "lay_out", "shift_of"]
+__all__ = ["ColumnLayout", "lay_out"]
 
 
 class ColumnLayout(NamedTuple):
@@ -114,13 +114,3 @@ def lay_out(
     layout = ColumnLayout(columns, (), standing, shift, gaps, vectors, statistics)
     parts = tuple(np.shape(part)[2:] for part in statistics(layout.known(x[:1])))
     return layout._replace(parts=parts)
-
-
-def shift_of(x: Array, frequency: Array | None) -> Array:
-    """Return the mean of each column's seen entries, (D,)."""
-    weight = np.ones(len(x)) if frequency is None else frequency
-    count, total = np.zeros((2, x.shape[1]))
-    for here in blocks_of_rows(x):
-        count += weight[here] @ (x[here] == x[here])
-        total += weight[here] @ np.nan_to_num(x[here])
-    return total / count

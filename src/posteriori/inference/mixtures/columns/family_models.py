@@ -20,7 +20,8 @@ from posteriori.distributions.exponential import ExponentialFamily
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.latent.namings import log_affinities
-from posteriori.inference.mixtures.columns.family_columns import ColumnLayout, lay_out, shift_of
+from posteriori.inference.latent.units import table_spread
+from posteriori.inference.mixtures.columns.family_columns import ColumnLayout, lay_out
 from posteriori.inference.mixtures.columns.latent_ascent import (
     IMAGINED,
     LearnedFeatures,
@@ -160,7 +161,7 @@ def exponential_model(
 ) -> ExponentialModel:
     """Return the model of a table whose components are the most likely members of a family."""
     vectors = family._event_ndim > 0
-    shift = shift_of(x, frequency) if family in _MOVABLE else np.zeros(x.shape[1])
+    shift = table_spread(x, frequency)[1] if family in _MOVABLE else np.zeros(x.shape[1])
     layout = lay_out(x, vectors, shift, family.sufficient)
     total = sum_of_features(layout, x, frequency)
     return ExponentialModel(layout, family, IMAGINED * total / total[0])
@@ -183,7 +184,7 @@ def conjugate_model(
     pair, shift = find(prior), np.zeros(x.shape[1])
     vectors = pair.event_ndim > 0
     if pair.likelihood_family in _MOVABLE and hasattr(prior, "location"):
-        shift = shift_of(x, frequency)
+        shift = table_spread(x, frequency)[1]
         pair = find(moved(prior, -shift))
     layout = lay_out(x, vectors, shift, lambda known: _statistics_and_carrier(pair, known)[0])
     return ConjugateModel(layout, pair)

@@ -14,6 +14,7 @@ from posteriori.inference.clusters.distinct_rows import DistinctRows, distinct_r
 from posteriori.inference.clusters.rough_clusters import nearest_of
 from posteriori.inference.clusters.seeding import seed_centers, seed_rows
 from posteriori.inference.latent.ascent import Search, best_of_starts
+from posteriori.inference.latent.units import standardized
 from posteriori.inference.mixtures.columns.latent_ascent import (
     LatentModel,
     WeightLaw,
@@ -202,12 +203,7 @@ def fit_from_best_start(
 
 def _seeded_rows(x: Array, frequency: Array | None, search: LatentSearch) -> Array:
     """Return which of K seeds is nearest to each row (K, N), missing entries at the mean."""
-    weight = np.ones(len(x)) if frequency is None else frequency
-    seen = x == x
-    mean = weight @ np.where(seen, x, 0.0) / (weight @ seen)
-    filled = np.where(seen, x, mean)
-    spread = np.sqrt(weight @ (filled - mean) ** 2 / weight.sum())
-    z = (filled - mean) / np.where(spread > 0, spread, 1.0)
+    z = standardized(x, frequency)
     some = _distinct(z, frequency, search)
     centers = seed_centers(some.rows, search.n_components, some.weight, search.rng)
     return (nearest_of(z, centers) == np.arange(search.n_components)[:, None]) * 1.0

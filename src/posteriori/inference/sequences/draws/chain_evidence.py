@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from posteriori.inference.latent.contract import Sums
+from posteriori.inference.latent.namings import is_exchangeable
 from posteriori.inference.sequences.draws.annealing import (
     Annealed,
     Base,
@@ -19,7 +20,6 @@ from posteriori.inference.sequences.draws.evidence_draws import (
     count_orders,
     draw_evidence,
 )
-from posteriori.inference.sequences.state_orders import is_exchangeable
 
 __all__ = ["estimate_chain_evidence"]
 

@@ -17,18 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from posteriori.inference.latent.contract import Sums
-from posteriori.inference.latent.namings import symmetry_gain
+from posteriori.inference.latent.namings import (
+    MOST_ORDERED,
+    is_exchangeable,
+    orders_of_states,
+    symmetry_gain,
+)
 from posteriori.inference.sequences.draws.bridging import bridge
 from posteriori.inference.sequences.draws.chain_turns import (
     DrawnChain,
     draw_chain,
     log_prior_of_chain,
     sums_of_path,
-)
-from posteriori.inference.sequences.state_orders import (
-    MOST_ORDERED,
-    is_exchangeable,
-    orders_of_states,
 )
 from posteriori.numerics.logspace import log_sum_exp
 from posteriori.numerics.types import Array, IntArray

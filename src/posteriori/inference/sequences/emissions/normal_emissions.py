@@ -20,6 +20,7 @@ from posteriori.distributions.vectors.mvnormal import MvNormal
 from posteriori.inference.gaps.completed_rows import Normals, normals_from_precisions
 from posteriori.inference.gaps.normal_gaps import expected_moments, integrated_scores
 from posteriori.inference.latent.contract import Learned, Scored, Sums
+from posteriori.inference.latent.units import column_scale, table_spread
 from posteriori.inference.mixtures.mixture_rows import (
     CompleteRows,
     GappyRows,
@@ -44,7 +45,6 @@ from posteriori.inference.mixtures.normal_starts import with_known_spread
 from posteriori.inference.mixtures.normal_units import RowMoments, table_moments
 from posteriori.inference.mixtures.wishart_priors import (
     prior_in_units,
-    table_spread,
 )
 from posteriori.inference.sequences.dirichlet_rows import Estimate
 from posteriori.inference.sequences.draws.chain_turns import EmissionDraws
@@ -60,7 +60,7 @@ from posteriori.inference.sequences.emissions.regression_densities import invers
 from posteriori.numerics.rank import exceeds_rounding, is_definite
 from posteriori.numerics.types import Array
 
-__all__ = ["NormalEmission", "column_scale", "normal_emission"]
+__all__ = ["NormalEmission", "normal_emission"]
 
 #: What is added to each column's variance, relative to it, where columns depend on one another.
 _RIDGE = 1e-6
@@ -284,9 +284,3 @@ def _law_of(kind: str, prior: NormalPrior) -> NormalLaw:
             'same for all states, or take covariance="full"'
         )
     return SharedPrecision(prior)
-
-
-def column_scale(mean: Array, variance: Array) -> Array:
-    """Return variances of columns, and for such without spread the square of their size, or 1."""
-    size = np.where(mean != 0.0, mean**2, 1.0)
-    return np.where(exceeds_rounding(np.sqrt(variance), np.abs(mean)), variance, size)

@@ -15,6 +15,7 @@ import numpy as np
 
 from posteriori.distributions.joint.matrix_normal_wishart import MatrixNormalWishart
 from posteriori.inference.latent.contract import Learned, Scored, Sums, reordered
+from posteriori.inference.latent.units import column_scale, table_spread
 from posteriori.inference.mixtures.columns.family_models import belief_affinities
 from posteriori.inference.mixtures.columns.latent_ascent import sums_of_shares
 from posteriori.inference.mixtures.normal_maximum import FLOOR
@@ -24,14 +25,12 @@ from posteriori.inference.mixtures.normal_scores import (
     upper_triangle,
 )
 from posteriori.inference.mixtures.normal_units import Units
-from posteriori.inference.mixtures.wishart_priors import table_spread
 from posteriori.inference.sequences.dirichlet_rows import Estimate
 from posteriori.inference.sequences.draws.chain_turns import EmissionDraws
 from posteriori.inference.sequences.emissions.feature_emissions import (
     belief_densities,
     feature_scores,
 )
-from posteriori.inference.sequences.emissions.normal_emissions import column_scale
 from posteriori.inference.sequences.emissions.regression_densities import (
     RegressionDensities,
     inverse_definite,

@@ -18,7 +18,8 @@ from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.numbers.student_t import StudentT
 from posteriori.inference.latent.contract import Learned
-from posteriori.inference.mixtures.columns.family_columns import ColumnLayout, lay_out, shift_of
+from posteriori.inference.latent.units import table_spread
+from posteriori.inference.mixtures.columns.family_columns import ColumnLayout, lay_out
 from posteriori.inference.mixtures.columns.family_models import belief_affinities
 from posteriori.inference.mixtures.columns.latent_ascent import LearnedFeatures
 from posteriori.inference.sequences.emissions.feature_emissions import (
@@ -107,7 +108,7 @@ def separate_normals(
     means: Normal, precisions: Gamma, x: Array, frequency: Array | None
 ) -> FeatureEmission:
     """Return the model of rows whose columns are normal, with separate priors (), or (D,)."""
-    shift = shift_of(x, frequency)
+    shift = table_spread(x, frequency)[1]
     layout = lay_out(x, False, shift, _squares)
     model = SeparateModel(layout, Normal(means.mean - shift, variance=means.variance), precisions)
 
