@@ -18,7 +18,11 @@ from posteriori.inference.mixtures.partitions.conjugate_clusters import cluster_
 from posteriori.inference.mixtures.partitions.partition_matching import match_partitions
 from posteriori.inference.mixtures.partitions.partition_prior import unknown_number_partitions
 from posteriori.inference.mixtures.partitions.partition_sums import sum_partitions
-from posteriori.inference.mixtures.partitions.scale_draws import draw_with_scales, scaled_model
+from posteriori.inference.mixtures.partitions.scale_draws import (
+    ScaleChain,
+    draw_with_scales,
+    scaled_model,
+)
 
 
 @pytest.mark.parametrize("fewest", [1, 3])
@@ -50,7 +54,8 @@ def assert_drawn_from_the_posterior(
     chance = softmax(logs)
     number = np.einsum("gm,gmk->k", chance, [[one.number[:4] for one in each] for each in sums])
     rng = np.random.default_rng(seed)
-    found = draw_with_scales([rivals] * 2, partitions, width=0.5, draws=1500, warm_up=20, rng=rng)
+    chain = ScaleChain(partitions, width=0.5, draws=1500, warm_up=20)
+    found = draw_with_scales([rivals] * 2, chain, rng=rng)
     assert found.labels.shape == (3000, rows)
     counts = np.bincount(found.labels.max(axis=1) + 1, minlength=5)[1:] / 3000
     np.testing.assert_allclose(counts, number, atol=0.06)  # draws are worth some hundreds
@@ -99,7 +104,8 @@ def test_codes_alone_learn_no_scale() -> None:
     model = join_parts(cluster_parts(Beta(1.0, 1.0), Bernoulli, codes))
     partitions = unknown_number_partitions(5, range(1, 4), 1.0)
     rng = np.random.default_rng(0)
-    found = draw_with_scales([[model]], partitions, width=0.5, draws=9, warm_up=1, rng=rng)
+    chain = ScaleChain(partitions, width=0.5, draws=9, warm_up=1)
+    found = draw_with_scales([[model]], chain, rng=rng)
     assert found.scales.shape == (9, 0)
 
 

@@ -20,7 +20,11 @@ from posteriori.inference.mixtures.partitions.partition_matching import (
     match_partitions,
 )
 from posteriori.inference.mixtures.partitions.partition_prior import unknown_number_partitions
-from posteriori.inference.mixtures.partitions.scale_draws import ScaleDraws, draw_with_scales
+from posteriori.inference.mixtures.partitions.scale_draws import (
+    ScaleChain,
+    ScaleDraws,
+    draw_with_scales,
+)
 from posteriori.inference.mixtures.summits.density_ridges import Ridges, join_over_dips
 from posteriori.inference.mixtures.summits.row_valleys import seen_ridges
 from posteriori.mixture.groups.drawn_rows import WIDTH, RowsToDraw, rows_to_draw
@@ -128,9 +132,8 @@ def draw_groups(
     sensible = int(np.ceil(np.sqrt(len(x))))
     components = min(max(_MOST_COMPONENTS, most), max(sensible, asked or 1))
     prior = unknown_number_partitions(len(x), range(asked or 1, components + 1), 1.0)
-    drawn = draw_with_scales(
-        rows.models, prior, width=WIDTH, draws=_DRAWS, warm_up=_WARM_UP, rng=rng
-    )
+    chain = ScaleChain(prior, width=WIDTH, draws=_DRAWS, warm_up=_WARM_UP)
+    drawn = draw_with_scales(rows.models, chain, rng=rng)
     ends = (DEEPEST, SHALLOWEST) if "normal" in kinds else _CODES
     dips = rng.permutation(np.linspace(*ends, len(drawn.labels)))
     ridges = [

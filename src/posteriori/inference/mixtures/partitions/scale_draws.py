@@ -47,7 +47,7 @@ from posteriori.numerics.logspace import softmax
 from posteriori.numerics.threads import run_beside, thread_count
 from posteriori.numerics.types import Array, IntArray
 
-__all__ = ["ScaleDraws", "draw_with_scales", "log_scale_gain", "scaled_model"]
+__all__ = ["ScaleChain", "ScaleDraws", "draw_with_scales", "log_scale_gain", "scaled_model"]
 
 #: Sweeps between two draws.
 _SWEEPS = 2
@@ -64,14 +64,26 @@ class ScaleDraws(NamedTuple):
     rivals: IntArray
 
 
+class ScaleChain(NamedTuple):
+    """What a chain walks over, and how long.
+
+    Attributes
+    ----------
+    prior : PartitionPrior
+    width : float
+        w, which scales are expected to be.
+    draws, warm_up : int
+        A draw is a few sweeps.
+    """
+
+    prior: PartitionPrior
+    width: float
+    draws: int
+    warm_up: int
+
+
 def draw_with_scales(
-    models: Sequence[Sequence[ClusterModel]],
-    prior: PartitionPrior,
-    *,
-    width: float,
-    draws: int,
-    warm_up: int,
-    rng: np.random.Generator,
+    models: Sequence[Sequence[ClusterModel]], chain: ScaleChain, *, rng: np.random.Generator
 ) -> ScaleDraws:
     """Draw partitions and scales.
 
@@ -80,21 +92,16 @@ def draw_with_scales(
     models : sequence of C sequences of ClusterModel
         The rivals of each chain, which differ in their degrees of freedom; chains may see gaps filled in
         differently. Normal parts have equally many columns.
-    prior : PartitionPrior
-    width : float
-        w, which scales are expected to be.
-    draws, warm_up : int
-        Of each chain; a draw is a few sweeps.
+    chain : ScaleChain
+        The same for all.
     rng : Generator
         Gives each chain a stream of its own.
     """
     chains = len(models)
     threads = min(chains, thread_count())
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
-        jobs = [
-            (rivals, prior, width, draws, warm_up, stream)
-            for rivals, stream in zip(models, rng.spawn(chains), strict=True)
-        ]
+        streams = rng.spawn(chains)
+        jobs = [(rivals, chain, stream) for rivals, stream in zip(models, streams, strict=True)]
         found = run_beside(_run_chain, jobs, pool)
     return ScaleDraws(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
@@ -138,13 +145,9 @@ def log_scale_gain(scales: Array, dof: Any, precisions: Array, width: float) -> 
 
 
 def _run_chain(
-    rivals: Sequence[ClusterModel],
-    prior: PartitionPrior,
-    width: float,
-    draws: int,
-    warm_up: int,
-    rng: np.random.Generator,
+    rivals: Sequence[ClusterModel], walk: ScaleChain, rng: np.random.Generator
 ) -> ScaleDraws:
+    prior, width, draws, warm_up = walk
     rows, columns = len(rivals[0].features), _normal_columns(rivals[0]).size
     scales, at = np.full(columns, rng.choice(_FIRST)), int(rng.integers(len(rivals)))
     model = scaled_model(rivals[at], scales)
