@@ -12,7 +12,7 @@ from posteriori.modeling.variational.ascent.problem import Problem
 from posteriori.modeling.variational.densities.law import LAWS
 from posteriori.modeling.variational.responses import shares_of_length
 from posteriori.modeling.variational.variational_result import VariationalResult
-from tests.modeling.posterior.calibrated_models import STUDIES, mixture
+from tests.modeling.posterior.calibrated_models import STUDIES, change, mixture
 
 #: Unknowns whose 90 % intervals hold far less, and those that hold what they promise.
 TOO_NARROW: dict[str, set[str]] = {
@@ -59,6 +59,22 @@ def test_nothing_is_said_of_beliefs_that_hold_what_they_promise(title: str) -> N
         post = infer(title, seed)
         assert post.cautions == []
         assert "too narrow" not in repr(post)
+
+
+@pytest.mark.parametrize("y", [np.full(30, 4), np.full(30, 3), np.tile([4, 5, 3], 10)])
+def test_a_state_of_a_chain_that_an_ascent_gave_up_may_have_been_visited(y: Any) -> None:
+    """The sum over all places of the change knows how much wider intervals are, and that states look certain."""
+    post, exact = change().infer(y=y, method="vmp"), change().infer(y=y)
+    assert (post.rate.std / exact.rate.std).min() < 0.8
+    assert np.mean(1.0 - post.z.probabilities.max(axis=-1)) < 0.001
+    assert post.cautions == ["intervals of rate are too narrow"]
+
+
+def test_a_change_that_is_seen_is_as_good_as_known() -> None:
+    y = np.repeat([30, 0], 15)
+    post, exact = change().infer(y=y, method="vmp"), change().infer(y=y)
+    assert post.rate.std == pytest.approx(exact.rate.std, rel=1e-3)
+    assert post.cautions == []
 
 
 def test_groups_that_are_seen_well_are_as_good_as_known() -> None:

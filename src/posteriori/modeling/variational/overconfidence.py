@@ -5,7 +5,8 @@ believed in as if they were known. This is told from the beliefs alone, without 
 
 - spreads of normal values that are hidden, or whose means are: much of the squares that they are
   learnt from is uncertainty;
-- parameters of classes, and moves between them, where it is uncertain who is in which class;
+- parameters of classes, and moves between them, where it is uncertain who is in which class, or where the
+  ascent has given up a state of a chain;
 - normal unknowns that multiply hidden ones, such as loadings.
 """
 
@@ -48,7 +49,9 @@ def find_too_narrow(approximation: Approximation, marginal: Marginal) -> tuple[s
             found |= set(_multipliers(factor, bound))
             found |= set(_hidden_spreads(factor, bound, marginal))
     for name, states in _cut_apart(approximation):
-        if _overlap(_probabilities(marginal(states))) > OVERLAP:
+        p = _probabilities(marginal(states))
+        gave_up = states in approximation.chained and _has_unused(p)
+        if gave_up or _overlap(p) > OVERLAP:
             found.add(name)
     free = found - approximation.options.form.keys()
     return tuple(name for name in approximation.names if name in free)
@@ -61,7 +64,7 @@ def is_cut_from_states(approximation: Approximation, marginal: Marginal) -> bool
     overlap with others.
     """
     found = [_probabilities(marginal(name)) for name in {s for _, s in _cut_apart(approximation)}]
-    return any(_overlap(p) > _CERTAIN or np.any(p.sum(axis=0) < _UNUSED) for p in found)
+    return any(_overlap(p) > _CERTAIN or _has_unused(p) for p in found)
 
 
 def _cut_apart(approximation: Approximation) -> Iterator[tuple[str, str]]:
@@ -134,6 +137,11 @@ def _probabilities(belief: Any) -> Array:
     """Return the probabilities of states (members, K)."""
     p = state_probabilities(belief)
     return p.reshape(-1, p.shape[-1])
+
+
+def _has_unused(p: Array) -> bool:
+    """Tell whether a class has no members: along a chain one that an ascent gave up may have been visited."""
+    return bool(np.any(p.sum(axis=0) < _UNUSED))
 
 
 def _overlap(p: Array) -> float:
