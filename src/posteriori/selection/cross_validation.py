@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,7 @@ __all__ = [
     "recorded_log_density",
     "recording_step",
     "repeated_value",
+    "split_origins",
     "split_rows",
 ]
 
@@ -127,6 +129,45 @@ def split_rows(y: Any, folds: int, seed: int, *, classes: bool) -> list[tuple[An
             (np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds)
         ]
     return list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(places, y))
+
+
+def split_origins(times: Array, folds: int) -> list[tuple[Any, Any]]:
+    """Return for each of several origins the rows before it, and those from it to the next.
+
+    Of one part more, each of about as many rows, the first is told by none; rows of one time stay together.
+
+    Parameters
+    ----------
+    times : (N,)
+    folds : int
+
+    Raises
+    ------
+    ValueError
+        When there are too few different times.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> for before, after in split_origins(np.array([3.0, 1.0, 2.0, 2.0, 4.0]), 2):
+    ...     print(before, after)
+    [1] [2 3]
+    [1 2 3] [0 4]
+    """
+    if folds < 2:
+        raise ValueError(f"folds must be at least 2, got {folds}")
+    order = np.sort(times)
+    cuts = [order[(k * len(times)) // (folds + 1)] for k in range(1, folds + 1)]
+    ends = [*np.unique([cut for cut in cuts if cut > order[0]]), np.inf]
+    if len(ends) < 3:
+        raise ValueError(
+            f"scores by origins need rows at several times, and there are {len(np.unique(times))} different ones for "
+            f"{folds} folds"
+        )
+    return [
+        (np.flatnonzero(times < begin), np.flatnonzero((times >= begin) & (times < end)))
+        for begin, end in pairwise(ends)
+    ]
 
 
 def predict_fold(

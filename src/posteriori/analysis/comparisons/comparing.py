@@ -38,6 +38,7 @@ from posteriori.analysis.targets.cautions import (
     revealing_columns,
 )
 from posteriori.analysis.targets.decided_classes import Decided, decide_unseen
+from posteriori.analysis.targets.past_rows import predict_after_origin, read_time
 from posteriori.analysis.tasks.contract import Table
 from posteriori.estimators.contract import TellsBends, offers
 from posteriori.selection.averaging import ClassifierAverage, ModelAverage
@@ -64,6 +65,7 @@ class _Options(TypedDict, total=False):
     models: Sequence[str] | None
     drop: Iterable[str]
     folds: int
+    time: str | None
     jobs: int | None
     time_limit: float | None
     seed: int
@@ -93,6 +95,7 @@ def compare(
     models: Sequence[str] | None = (),
     drop: Iterable[str] = (),
     folds: int = 5,
+    time: str | None = None,
     jobs: int | None = None,
     time_limit: float | None = None,
     seed: int = 0,
@@ -125,6 +128,9 @@ def compare(
         Columns to leave out.
     folds : int
         Parts of the rows that are held out in turn.
+    time : str, optional
+        The column of dates or numbers that orders rows in time: each part is then told by the rows before it,
+        rather than by all others, which is what new rows will meet. The first part is only learned from.
     jobs : int, optional
         Fits at a time, in processes of their own unless these would take longer to start than they save; as
         many as there are processors, but at most 8, by default.
@@ -188,14 +194,15 @@ def compare(
         on_outcome=on_outcome,
     )
     if target is None:
-        _require_joint(task, loss, costs, positive, single or save_model)
+        _require_joint(task, loss, costs, positive, single or save_model, time)
         columns = describe_columns(frame, drop, day_first=day_first)
         joint, converted, columns = make_joint_problem(frame, columns, folds, seed)
         reached = run(joint, joint_candidates(joint, models), fit=fit_joint)
         return conclude_density(columns, converted, reached, seed)
     goal = read_target(frame, target, task, costs, positive)
     columns = describe_columns(frame, drop, goal.column.name, day_first)
-    problem = make_problem(frame, goal, columns, folds, seed, loss)
+    when = None if time is None else read_time(frame, time, day_first)
+    problem = make_problem(frame, goal, columns, folds, seed, loss, when)
     candidates = suited_candidates(goal, problem, models, thorough=thorough)
     keep = _model_to_keep(candidates, single, save_model)
     reached = run(problem, candidates, fit=fit_target)
@@ -219,7 +226,9 @@ def _model_to_keep(candidates: Sequence[Candidate], single: bool, asked: str | N
     return known[asked]
 
 
-def _require_joint(task: str, loss: str, costs: Any, positive: Any, kept: Any) -> None:
+def _require_joint(
+    task: str, loss: str, costs: Any, positive: Any, kept: Any, time: str | None
+) -> None:
     """Refuse to predict without a target."""
     if task != "density":
         raise ValueError(
@@ -230,6 +239,8 @@ def _require_joint(task: str, loss: str, costs: Any, positive: Any, kept: Any) -
         raise ValueError(f"the loss {loss!r} is for a target, and there is none")
     if costs or positive is not None:
         raise ValueError("costs and a positive class are for a target, and there is none")
+    if time is not None:
+        raise ValueError("time orders the rows that a target is scored by, and there is none")
     if kept:
         raise ValueError(
             "single and save_model choose among models of a target, and there is none; table_model(name) of what "
@@ -278,7 +289,9 @@ def fit_target(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
     classes = 0 if problem.classes is None else len(problem.classes)
     pipeline = make_pipeline(candidate, problem.kinds, classes, problem.seasons)
     if fold is None:
-        return fit_in_parts(pipeline, problem.X, problem.y)
+        return fit_in_parts(pipeline, *problem.learned)
+    if problem.past is not None:
+        return predict_after_origin(pipeline, problem, fold)
     return predict_fold(
         pipeline, problem.X, problem.y, problem.splits[fold], problem.classes, problem.loss
     )
@@ -295,7 +308,8 @@ def conclude(
 ) -> Analysis:
     """Rank the candidates by how well they predict unseen rows, and say what to keep in mind."""
     problem = reached.problem
-    goal = goal if reached.drawn is None else goal.some(reached.drawn)
+    told = reached.drawn if problem.past is None else problem.past.judged
+    goal = goal if told is None else goal.some(told)
     kind = ModelAverage if problem.classes is None else ClassifierAverage
     ended = told_end(reached.ended)
     outcomes, ranking = rank_outcomes(reached, goal.task, kind)

@@ -260,6 +260,7 @@ def code_of(found: Analysis, loading: str = "") -> str:
         **({} if found.target.classes is None else stakes_again(found.target)),
         "loss": None if loss == "squared" else loss,
         "thorough": found.thorough,
+        "time": None if found.problem.past is None else found.problem.past.time,
         "single": not found.keep,
         "save_model": found.keep if found.keep not in ("", AVERAGE) else None,
     }

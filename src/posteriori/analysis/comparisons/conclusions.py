@@ -237,7 +237,7 @@ class Analysis(RankedResult):
         decided = self.decided.get(name)
         seen = set() if outcome.candidate.encoding == "nothing" else set(self.problem.kinds)
         facts = {
-            **self.facts_of(outcome, len(self.problem.y), self.seed),
+            **self.facts_of(outcome, len(self.problem.learned[1]), self.seed),
             "task": self.target.task,
             "metrics": dict(self.metrics[name]),
             "loss": self.problem.loss,
@@ -278,9 +278,7 @@ def _prequential(outcome: Outcome, problem: Problem, seed: int) -> LogEvidence |
     # only the evidence is wanted
     with threadpool_limits(1), warnings.catch_warnings(action="ignore"):
         try:
-            found = prequential_evidence(
-                outcome.model, problem.X, problem.y, problem.classes, rng=seed
-            )
+            found = prequential_evidence(outcome.model, *problem.learned, problem.classes, rng=seed)
         except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError):
             return None
     return found if np.isfinite(float(found)) else None
@@ -294,7 +292,7 @@ def _scaled_evidences(outcome: Outcome, problem: Problem) -> dict[float, float]:
 
     def refitted(scale: float) -> float:
         steps = [("columns", outcome.model[0]), ("model", final.with_prior_scaled(scale))]
-        again = fit_in_parts(clone(Pipeline(steps)), problem.X, problem.y)
+        again = fit_in_parts(clone(Pipeline(steps)), *problem.learned)
         return float(again[-1].log_evidence_)
 
     # only the evidence is wanted; products are small, and threads that wait for one another cost more

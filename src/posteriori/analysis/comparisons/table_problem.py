@@ -12,10 +12,17 @@ import numpy as np
 import pandas as pd
 
 from posteriori.analysis.fitting.date_seasons import find_seasons
-from posteriori.analysis.table.columns import Column, column_name, convert_column, guess_column
+from posteriori.analysis.table.columns import (
+    Column,
+    column_name,
+    convert_column,
+    guess_column,
+    numbers_in,
+)
 from posteriori.analysis.table.values import are_whole_days
 from posteriori.analysis.table.wording import counted
 from posteriori.analysis.targets.class_costs import ALIKE, Costs, Stakes, read_stakes
+from posteriori.analysis.targets.past_rows import Past, cut_by_origins, some_after_origins
 from posteriori.numerics.validation import require_moderate
 from posteriori.selection.candidates import Candidate, candidates_for
 from posteriori.selection.cross_validation import (
@@ -126,6 +133,8 @@ class Problem(NamedTuple):
         For which numbers are predicted.
     seasons : mapping from column to tuple of str
         Cycles in which dates have a place.
+    past : Past or None
+        Rows before the first origin, where scores are by origins: ``X`` and ``y`` are the rows after it.
     """
 
     X: pd.DataFrame
@@ -135,10 +144,21 @@ class Problem(NamedTuple):
     splits: list[tuple[Any, Any]]
     loss: str = "squared"
     seasons: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    past: Past | None = None
+
+    @property
+    def learned(self) -> tuple[pd.DataFrame, Any]:
+        """All rows that models learn from in the end, and their targets; those before the first origin first."""
+        if self.past is None:
+            return self.X, self.y
+        X = pd.concat([self.past.X, self.X], ignore_index=True)
+        return X, np.concatenate([self.past.y, self.y])
 
     def some(self, rows: Any, seed: int) -> Problem:
         """Return the problem of some rows, with folds of their own."""
         y, folds = self.y[rows], len(self.splits)
+        if self.past is not None:
+            return some_after_origins(self, rows)
         splits = split_rows(y, folds, seed, classes=self.classes is not None)
         return self._replace(X=self.X.iloc[rows].reset_index(drop=True), y=y, splits=splits)
 
@@ -150,8 +170,9 @@ def make_problem(
     folds: int,
     seed: int,
     loss: str = "squared",
+    time: Column | None = None,
 ) -> Problem:
-    """Convert the rows with a known target, and cut them into folds."""
+    """Convert the rows with a known target, and cut them into folds: at random, or by origins in time."""
     _require_loss(loss, goal)
     used = [c for c in columns if c.used and goal.task != "density"]
     if not used and goal.task != "density":
@@ -165,7 +186,10 @@ def make_problem(
     kinds = {c.name: c.kind for c in used}
     seasons = find_seasons(X, kinds) if "date" in kinds.values() else {}
     X = X.reset_index(drop=True)
-    return Problem(X, goal.values, kinds, goal.classes, splits, loss, seasons)
+    problem = Problem(X, goal.values, kinds, goal.classes, splits, loss, seasons)
+    if time is None:
+        return problem
+    return cut_by_origins(problem, numbers_in(time, rows[time.name]), time.name, folds)
 
 
 def _require_loss(loss: str, goal: Target) -> None:

@@ -356,7 +356,10 @@ def _next_steps(found: Analysis) -> list[str]:
     if found.decided:
         steps.append(costs_to_tell(found.decided[found.kept], found.problem.classes))
     if found.dated:
-        steps.append("what comes after the last date is another question: ask posteriori forecast")
+        steps.append(
+            "rows held out of a series lie between others that were learned from, which flatters: ask posteriori "
+            f"forecast what comes next, or score by origins with --time {found.dated}"
+        )
     return [step for step in steps if step]
 
 

@@ -100,7 +100,12 @@ def cautions(
         *_on_repeated_rows(problem),
         *_on_rare_classes(problem, target),
     ]
-    if "date" in problem.kinds.values():
+    if problem.past is not None:
+        notes.append(
+            f"scored by origins: rows are told by those before them in {problem.past.time!r}, part by part; the first "
+            f"{counted(len(problem.past.y), 'row')} are only learned from"
+        )
+    elif "date" in problem.kinds.values():
         notes.append(
             "rows are held out at random: that tests predictions between the dates, not forecasts"
         )
@@ -114,7 +119,7 @@ def cautions(
 
 def regular_date(problem: Problem) -> str:
     """Return the column of dates that follow one another in regular steps, each later; empty if there is none."""
-    if problem.classes is not None or len(problem.X) < _FEWEST_DATES:
+    if problem.classes is not None or problem.past or len(problem.X) < _FEWEST_DATES:
         return ""
     for name, kind in problem.kinds.items():
         years = np.sort(problem.X[name].to_numpy(np.float64)) if kind == "date" else np.zeros(0)
