@@ -93,7 +93,7 @@ def _vega(name: str, target: str, *without: str) -> Source:
     return Source(_of_file("vega_datasets", f"{name}.csv"), target, without)
 
 
-_MROZ = ("hours", "wage", "repwage", "lwage", "hushrs", "mtr")
+_MROZ = ("hours", "wage", "repwage", "lwage", "hushrs", "mtr", "faminc")  # less nwifeinc: her pay
 
 TABLES: dict[str, Source] = {
     # numbers

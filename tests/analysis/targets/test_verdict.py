@@ -330,8 +330,8 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str]] = {
         {"models": ["constant", "linear"]},
         "“amount” is predicted to within # on average, and to within # in nine of ten unseen rows, where always saying the "
         "same number would be off by #; it depends most on x. {kept} is the one to use: {others}; the ranges that it "
-        "gives for new rows can be relied upon. What comes after the last date is another question: ask posteriori "
-        "forecast.",
+        "gives for new rows can be relied upon. Rows held out of a series lie between others that were learned from, "
+        "which flatters: ask posteriori forecast what comes next, or score by origins with --time day.",
     ),
     "one column": (
         "",

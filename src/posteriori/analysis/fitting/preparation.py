@@ -267,12 +267,13 @@ class CodeColumns(TransformerMixin, BaseEstimator):
                 parts.append(_recoded(X[name], place, unknown=0.0, missing=np.nan))
             else:
                 parts.append(X[name].to_numpy(np.float64))
-        return np.column_stack([*parts, *season_numbers(self.seasons or {}, X)])
+        parts += season_numbers(self.seasons, X) if self.seasons else []
+        return np.column_stack(parts)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the columns."""
         del input_features
-        return np.array([*self.kinds, *season_names(self.seasons or {})], dtype=object)
+        return np.array([*self.kinds, *self._season_names()], dtype=object)
 
     def group_names(self) -> list[str]:
         """Return no names: categories are no groups here."""
@@ -287,14 +288,17 @@ class CodeColumns(TransformerMixin, BaseEstimator):
     def columns(self) -> list[str]:
         """The kinds as :class:`NaiveBayes` names them."""
         known = {"boolean": "bernoulli", "category": "categorical"}
-        seasons = len(season_names(self.seasons or {}))
-        return [known.get(kind, "normal") for kind in self.kinds.values()] + ["normal"] * seasons
+        kinds = [*self.kinds.values(), *self._season_names()]
+        return [known.get(kind, "normal") for kind in kinds]
 
     @property
     def asked_columns(self) -> list[str]:
         """The kinds as trees name them, which ask for one column at a time."""
-        kinds = [*self.kinds.values(), *season_names(self.seasons or {})]
+        kinds = [*self.kinds.values(), *self._season_names()]
         return ["categorical" if kind == "category" else "number" for kind in kinds]
+
+    def _season_names(self) -> list[str]:
+        return season_names(self.seasons) if self.seasons else []
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "levels_")
