@@ -330,8 +330,9 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str]] = {
         {"models": ["constant", "linear"]},
         "“amount” is predicted to within # on average, and to within # in nine of ten unseen rows, where always saying the "
         "same number would be off by #; it depends most on x. {kept} is the one to use: {others}; the ranges that it "
-        "gives for new rows can be relied upon. Rows held out of a series lie between others that were learned from, "
-        "which flatters: ask posteriori forecast what comes next, or score by origins with --time day.",
+        "gives for new rows can be relied upon. The rows are a series, and each was predicted from rows "
+        "on both sides of it, which flatters: ask posteriori forecast what comes next, or predict each from earlier rows "
+        "alone with --time day.",
     ),
     "one column": (
         "",

@@ -357,8 +357,8 @@ def _next_steps(found: Analysis) -> list[str]:
         steps.append(costs_to_tell(found.decided[found.kept], found.problem.classes))
     if found.dated:
         steps.append(
-            "rows held out of a series lie between others that were learned from, which flatters: ask posteriori "
-            f"forecast what comes next, or score by origins with --time {found.dated}"
+            "the rows are a series, and each was predicted from rows on both sides of it, which flatters: ask posteriori "
+            f"forecast what comes next, or predict each from earlier rows alone with --time {found.dated}"
         )
     return [step for step in steps if step]
 
