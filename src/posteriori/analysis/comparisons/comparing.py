@@ -38,7 +38,7 @@ from posteriori.analysis.targets.cautions import (
     revealing_columns,
 )
 from posteriori.analysis.targets.decided_classes import Decided, decide_unseen
-from posteriori.analysis.targets.past_rows import predict_after_origin, read_time
+from posteriori.analysis.targets.past_rows import fit_in_time, read_time
 from posteriori.analysis.tasks.contract import Table
 from posteriori.estimators.contract import TellsBends, offers
 from posteriori.selection.averaging import ClassifierAverage, ModelAverage
@@ -288,10 +288,10 @@ def fit_target(problem: Problem, candidate: Candidate, fold: int | None) -> Any:
     """Return what a candidate says of the targets of a fold, or, for no fold, the pipeline of all rows."""
     classes = 0 if problem.classes is None else len(problem.classes)
     pipeline = make_pipeline(candidate, problem.kinds, classes, problem.seasons)
-    if fold is None:
-        return fit_in_parts(pipeline, *problem.learned)
     if problem.past is not None:
-        return predict_after_origin(pipeline, problem, fold)
+        return fit_in_time(pipeline, problem, fold)
+    if fold is None:
+        return fit_in_parts(pipeline, problem.X, problem.y)
     return predict_fold(
         pipeline, problem.X, problem.y, problem.splits[fold], problem.classes, problem.loss
     )

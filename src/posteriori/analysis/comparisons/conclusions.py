@@ -231,13 +231,19 @@ class Analysis(RankedResult):
         """
         return self.table_model(self.kept)
 
+    @property
+    def _rows_learned(self) -> int:
+        """How many rows models have learned from, those before the first origin too."""
+        past = self.problem.past
+        return len(self.problem.y) + (0 if past is None else len(past.y))
+
     def table_model(self, name: str) -> TableModel:
         """Return one of the fitted models, with the columns that it needs."""
         outcome = self.fitted_outcome(name)
         decided = self.decided.get(name)
         seen = set() if outcome.candidate.encoding == "nothing" else set(self.problem.kinds)
         facts = {
-            **self.facts_of(outcome, len(self.problem.learned[1]), self.seed),
+            **self.facts_of(outcome, self._rows_learned, self.seed),
             "task": self.target.task,
             "metrics": dict(self.metrics[name]),
             "loss": self.problem.loss,

@@ -11,9 +11,9 @@ import pandas as pd
 from posteriori.analysis.table.columns import Column, column_name, guess_column
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.types import Array
-from posteriori.selection.cross_validation import Unseen, predict_fold, split_origins
+from posteriori.selection.cross_validation import fit_in_parts, predict_fold, split_origins
 
-__all__ = ["Past", "cut_by_origins", "predict_after_origin", "read_time", "some_after_origins"]
+__all__ = ["Past", "cut_by_origins", "fit_in_time", "read_time", "some_after_origins"]
 
 
 class Past(NamedTuple):
@@ -114,8 +114,10 @@ def some_after_origins(problem: Any, rows: Any) -> Any:
     return problem._replace(X=X, y=problem.y[rows], splits=splits, past=past)
 
 
-def predict_after_origin(pipeline: Any, problem: Any, fold: int) -> Unseen:
-    """Return what a pipeline that is fitted to the rows before an origin says of the part that follows."""
+def fit_in_time(pipeline: Any, problem: Any, fold: int | None) -> Any:
+    """Return what a pipeline of the rows before an origin says of the part that follows; for no fold one of all rows."""
+    if fold is None:
+        return fit_in_parts(pipeline, *problem.learned)
     first = len(problem.past.y)
     earlier = np.concatenate([np.arange(first), first + problem.past.before[fold]])
     split = earlier, first + problem.splits[fold][1]
