@@ -133,6 +133,19 @@ def test_numbers_are_those_of_table_and_forecast() -> None:
     assert f"off by {own:.3g}" in said
 
 
+def test_values_far_from_zero_are_told_with_the_digits_that_their_intervals_leave_open() -> None:
+    """An interval of some units around 50,000 has ends that differ, and so do last value and forecast."""
+    table = yearly().assign(flow=lambda t: 50_000.0 + t["flow"])
+    found = of_years(table, horizon=4)
+    last = found.frame.iloc[-1]
+    for value in (last["median"], last["lower_80"], last["upper_80"], table["flow"].iloc[-1]):
+        assert short_number(value, 6) in found.verdict or short_number(value, 7) in found.verdict
+    (steps,) = [
+        part for part in found.printed(details=True) if getattr(part, "header", ("",))[0] == "year"
+    ]
+    assert all(len({*row[1:]}) == 5 for row in steps.rows)
+
+
 def test_who_is_tied_says_how_far_forecasts_lie_apart() -> None:
     found = of_years(at_odd_times(), models=["level", "constant"], horizon=3, origins=2)
     models = [found.outcomes[name].model[-1] for name in ("level", "constant")]

@@ -27,6 +27,7 @@ from posteriori.analysis.table.wording import (
     even_number,
     fixed_number,
     number_with_error,
+    number_within,
     short_number,
 )
 from posteriori.analysis.tasks.sections import (
@@ -347,7 +348,7 @@ def step_rows(found: Forecast) -> Table:
     )
     times = [time_words(clock, time) for time in found.prepared.later.times]
     rows = [
-        (when, *(short_number(value) for value in line))
+        (when, *(number_within(value, line[2] - line[1], digits=4) for value in line))
         for when, line in zip(times, frame[columns].to_numpy(), strict=True)
     ]
     return header, rows
@@ -364,7 +365,7 @@ def series_rows(found: Forecasts) -> Table:
             (
                 name,
                 str(len(known_values(one))),
-                short_number(known_values(one)[-1]),
+                last.known,
                 f"{last.median} ({last.time})",
                 f"{last.low} to {last.high}",
                 even_number(metrics["MAE"], 3) if metrics else "",

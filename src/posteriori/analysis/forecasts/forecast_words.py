@@ -16,6 +16,7 @@ from posteriori.analysis.table.series_calendar import time_words
 from posteriori.analysis.table.wording import (
     counted,
     number_with_error,
+    number_within,
     one_sentence,
     probability_words,
     short_number,
@@ -45,23 +46,25 @@ _TOLD, _NAMED = 4, 3
 
 
 class _Step(NamedTuple):
-    """A step ahead in texts: when, its median, and the ends of the narrowest interval."""
+    """A step ahead in texts: when, median, ends of the narrowest interval, its mass and width, the last value."""
 
     time: str
     median: str
     low: str
     high: str
     mass: str
+    width: float
+    known: str
 
 
 def step_texts(found: Forecast, k: int) -> _Step:
     """Return the k-th step ahead in texts."""
-    later, mass = found.prepared.later, f"{100 * found.options.mass[0]:g}"
-    row = found.frame.iloc[k]
+    row, mass = found.frame.iloc[k], f"{100 * found.options.mass[0]:g}"
     ends = (row["median"], row[f"lower_{mass}"], row[f"upper_{mass}"])
-    median, low, high = map(short_number, ends)
-    when = time_words(found.prepared.problem.rows.clock, later.times[k])
-    return _Step(when, median, low, high, mass)
+    width, values = float(ends[2] - ends[1]), (*ends, known_values(found)[-1])
+    *said, known = (number_within(value, width, digits=4) for value in values)
+    when = time_words(found.prepared.problem.rows.clock, found.prepared.later.times[k])
+    return _Step(when, *said, mass, width, known)
 
 
 def known_values(found: Forecast) -> Array:
@@ -114,9 +117,10 @@ def answer_of_forecast(found: Forecast) -> str:
         return "No model could be fitted."
     told = _event_sentence(found) or _ahead_sentence(found)
     untried = _untried([o.failure for n, o in found.outcomes.items() if n != AVERAGE], "model")
+    doubt = doubt_of(found, few=True) if found.asks(found.outcomes[found.best]) else ""
     tried = _tried(found, least=True), _tied(found)
-    doubts = doubt_of(found, few=True), _widened(found), untried
-    return " ".join(filter(None, (told, one_sentence(*tried), one_sentence(*doubts))))
+    beware = doubt, _widened(found), untried
+    return " ".join(filter(None, (told, one_sentence(*tried), one_sentence(*beware))))
 
 
 def _ahead_sentence(found: Forecast) -> str:
@@ -143,8 +147,7 @@ def _values_ahead(name: str, known: Array, found: Forecast) -> str:
     if last.time != first.time:
         ahead += f", and {last.median} for {last.time} ({last.low} to {last.high})"
     more = 1.0 - np.asarray(found.dist.cdf(known[-1]))[-1]
-    than = f"than the last value, {short_number(known[-1])}"
-    return f"{name}: {ahead}; the chance of more {than}, is then {_percent(more)}."
+    return f"{name}: {ahead}; the chance of more than the last value, {last.known}, is then {_percent(more)}."
 
 
 def _mostly_nothing(found: Forecast, known: Array) -> bool:
@@ -167,9 +170,8 @@ def _tried(found: Forecast, *, least: bool = False) -> str:
         return ""
     count = len(found.prepared.problem.origins)
     points = f"{count} points in the past" if count > 1 else "one point in the past"
-    repeated = _repeated(found)
-    names = sorted(repeated, key=lambda name: repeated[name].error)
-    told = [_beside(found, name, repeated[name]) for name in (names[:1] if least else names)]
+    repeated = sorted(_repeated(found).items(), key=lambda pair: pair[1].error)
+    told = [_beside(found, *pair) for pair in (repeated[:1] if least else repeated)]
     off = short_number(found.metrics[found.kept]["MAE"], 3)
     return f"from {points} it was off by {off} on average, {' and '.join(told)}"
 
@@ -189,17 +191,16 @@ def _tied(found: Forecast) -> str:
     rivals = _rivals(found)
     if not rivals:
         return ""
-    time, low, high = step_texts(found, -1).time, min(rivals), max(rivals)
-    mass, last = f"{100 * found.options.mass[0]:g}", found.frame.iloc[-1]
+    last, ends = step_texts(found, -1), (min(rivals), max(rivals))
+    low, high = (number_within(end, last.width, digits=4) for end in ends)
     told = f"{counted(len(rivals), 'model')} did about equally well"
-    if short_number(low) == short_number(high):
-        return f"{told}, and all say {short_number(low)} for {time}"
-    apart = (high - low) / max(last[f"upper_{mass}"] - last[f"lower_{mass}"], 1e-300)
-    shares = getattr(found.fitted, "weights", {})
-    theirs = sum(shares.get(name, 0.0) for name in _near_best(found))
+    if low == high:
+        return f"{told}, and all say {low} for {last.time}"
+    apart = (ends[1] - ends[0]) / max(last.width, 1e-300)
+    theirs = sum(getattr(found.fitted, "weights", {}).get(n, 0.0) for n in _near_best(found))
     taken = "their average is taken" if theirs > 0.5 else "the choice matters"
     matters = "it hardly matters which of them is taken" if apart < _APART else taken
-    return f"{told}, and say between {short_number(low)} and {short_number(high)} for {time}: {matters}"
+    return f"{told}, and say between {low} and {high} for {last.time}: {matters}"
 
 
 def _widened(found: Forecast) -> str:
@@ -373,8 +374,7 @@ def _of_series(count: int) -> str:
 def _change(one: Forecast) -> str:
     """Say where a series goes from its last value."""
     last = step_texts(one, -1)
-    known = short_number(known_values(one)[-1])
-    return f"from {known} to {last.median} for {last.time} ({last.low} to {last.high})"
+    return f"from {last.known} to {last.median} for {last.time} ({last.low} to {last.high})"
 
 
 def reasons_of_forecasts(found: Forecasts) -> list[str]:
