@@ -36,11 +36,12 @@ from posteriori.inference.classes.class_moments import (
     overall,
     within_scatter,
 )
-from posteriori.inference.classes.class_priors import default_columns_prior, default_full_prior
 from posteriori.inference.classes.gaussian_learning import (
     LearnedClasses,
     bayesian_columns,
     bayesian_full,
+    default_columns_prior,
+    default_full_prior,
     most_likely_columns,
     most_likely_full,
 )

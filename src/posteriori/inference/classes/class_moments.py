@@ -5,17 +5,17 @@ r"""Counts, means and scatters of the rows of each class, two passes over the ta
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from posteriori.inference.classes import class_kernels
-from posteriori.inference.classes.class_rows import ClassRows
 from posteriori.numerics.blocks.block_sizes import rows_per_block
 from posteriori.numerics.compilation import as_kernel_input
 from posteriori.numerics.types import Array
 
 __all__ = [
+    "ClassRows",
     "ColumnMoments",
     "class_scatters",
     "moments_by_class",
@@ -23,6 +23,30 @@ __all__ = [
     "blocks_of_rows",
     "within_scatter",
 ]
+
+
+class ClassRows(Protocol):
+    """Rows whose classes are known."""
+
+    @property
+    def x(self) -> Array:
+        """Rows (N, D); NaN is a missing entry."""
+        ...
+
+    @property
+    def codes(self) -> Any:
+        """Place of each row's class among the classes, (N,)."""
+        ...
+
+    @property
+    def classes(self) -> Any:
+        """Labels of the classes, (K,)."""
+        ...
+
+    @property
+    def frequency(self) -> Array | None:
+        """How often each row counts, (N,); None is once."""
+        ...
 
 
 class ColumnMoments(NamedTuple):

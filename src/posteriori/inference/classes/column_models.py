@@ -28,13 +28,12 @@ from posteriori.distributions.numbers.beta import Beta
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.vectors.dirichlet import Dirichlet
 from posteriori.inference.classes.class_moments import (
+    ClassRows,
     ColumnMoments,
     blocks_of_rows,
     moments_by_class,
     overall,
 )
-from posteriori.inference.classes.class_priors import default_columns_prior
-from posteriori.inference.classes.class_rows import ClassRows
 from posteriori.inference.classes.column_densities import (
     BinaryClasses,
     CategoryClasses,
@@ -43,6 +42,7 @@ from posteriori.inference.classes.column_densities import (
 from posteriori.inference.classes.gaussian_learning import (
     LearnedClasses,
     bayesian_columns,
+    default_columns_prior,
     most_likely_columns,
 )
 from posteriori.inference.classes.joint_tables import count_cells, learn_table, log_beta

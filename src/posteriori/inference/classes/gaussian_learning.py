@@ -29,9 +29,14 @@ __all__ = [
     "LearnedClasses",
     "bayesian_columns",
     "bayesian_full",
+    "default_columns_prior",
+    "default_full_prior",
     "most_likely_columns",
     "most_likely_full",
 ]
+
+#: Rows that the prior of the class means is worth.
+MEAN_STRENGTH = 0.1
 
 _SINGULAR = (
     'is singular: give more rows, or choose shrinkage > 0, covariance="diagonal" or method="bayes"'
@@ -59,6 +64,16 @@ class LearnedClasses(NamedTuple):
     log_probability: float
     shrinkage: Array | None = None
     prior: Any = None
+
+
+def default_full_prior(mean: Array, variance: Array) -> NormalInverseWishart:
+    """Return the belief that E[Σ] = diag(v), with D + 2 degrees of freedom."""
+    return NormalInverseWishart(mean, MEAN_STRENGTH, len(mean) + 2.0, np.diag(variance))
+
+
+def default_columns_prior(mean: Array, variance: Array) -> NormalInverseGamma:
+    """Return the same belief about each column on its own: E[σ²] = v."""
+    return NormalInverseGamma(mean, MEAN_STRENGTH, np.full(len(mean), 1.5), 0.5 * variance)
 
 
 def most_likely_full(

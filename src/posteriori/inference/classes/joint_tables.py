@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 
 from posteriori.distributions.vectors.dirichlet import Dirichlet
-from posteriori.inference.classes.class_rows import ClassRows
+from posteriori.inference.classes.class_moments import ClassRows
 from posteriori.inference.classes.gaussian_learning import LearnedClasses
 from posteriori.numerics.types import Array
 

@@ -12,7 +12,7 @@ from posteriori.distributions.joint.normal_wishart import NormalWishart
 from posteriori.distributions.numbers.gamma import Gamma
 from posteriori.distributions.numbers.normal import Normal
 from posteriori.distributions.vectors.dirichlet import Dirichlet
-from posteriori.inference.classes.class_priors import default_columns_prior
+from posteriori.inference.classes.gaussian_learning import default_columns_prior
 from posteriori.inference.latent.units import column_scale, table_spread
 from posteriori.inference.mixtures.wishart_priors import default_prior
 from posteriori.numerics.linalg import inverse_from_factor

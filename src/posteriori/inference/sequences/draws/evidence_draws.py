@@ -44,9 +44,6 @@ _SHARES = (1.0, 0.6, 0.35)
 #: with both.
 _GIVEN_PATHS, _FEW_ORDERS = 12, 24
 
-#: Draws that tell how far beliefs about states overlap.
-_OVERLAP = 200
-
 #: Paths given which parameters are drawn from the posterior, and turns that lead to each from a place of its own:
 #: one chain of many turns may stay where it began.
 _GROUPS, _TURNS = 24, 20
@@ -128,7 +125,7 @@ def draw_evidence(
         for own, some in zip(groups, _shares_of(size - ahead, len(groups)), strict=True)
     ]
     found = bridge(np.concatenate(proposed), held)
-    added = _log_orders(paths, emission, sums, rng) if whole else 0.0
+    added = _log_orders(emission, sums[paths.n_sums :]) if whole else 0.0
     constant = emission.look(sums[paths.n_sums :]).constant
     return DrawnEvidence(found.value + constant + added, found.error, found.effective, added)
 
@@ -138,17 +135,14 @@ def count_orders(paths: Any, alike: bool) -> int:
     return _all_orders(paths, alike).n_orders
 
 
-def _log_orders(paths: Any, emission: Any, sums: Sums, rng: np.random.Generator) -> float:
+def _log_orders(emission: Any, emitted: Sums) -> float:
     """Return ln K! less the orders that beliefs do not tell apart: those of states that are all but empty.
 
-    As of mixtures, by the affinities of beliefs about emissions, ∫√(q_j q_k), which are averaged over draws.
+    Beliefs about states count the orders of components that these emit already.
     """
-    drawn = draw_chain(paths, emission, sums, _OVERLAP, rng).emissions.log_beliefs(
-        sums[paths.n_sums :]
-    )
-    own = np.diagonal(drawn, axis1=1, axis2=2)  # what was drawn for state k by its own belief
-    each = log_sum_exp(0.5 * (drawn - own[:, None, :]), axis=0) - np.log(_OVERLAP)
-    return symmetry_gain(np.minimum(0.5 * (each + each.T), 0.0))
+    log_b = emission.log_affinities(emitted)
+    own = np.diag(log_b)
+    return symmetry_gain(np.minimum(log_b - 0.5 * (own[:, None] + own), 0.0))
 
 
 def _is_exact(paths: Any, emission: Any) -> bool:
