@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import time
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from public_series import Series
@@ -32,7 +33,7 @@ def peer_quantiles(past: Series) -> dict[str, Quantiles]:
     import statsforecast
 
     file = KEPT.with_stem(f"{KEPT.stem}_{statsforecast.__version__}")
-    kept = json.loads(file.read_text()) if file.exists() else {}
+    kept = _read(file)
     found = {}
     for peer in PEERS:
         key = f"{past.name}, {len(past.values)} values: {peer}"
@@ -43,6 +44,12 @@ def peer_quantiles(past: Series) -> dict[str, Quantiles]:
         found[peer] = Quantiles(np.array(values), seconds)
     mean = np.mean([one.values for one in found.values()], axis=0)
     return found | {MEAN: Quantiles(mean, sum(one.seconds for one in found.values()))}
+
+
+@cache
+def _read(file: Path) -> dict[str, Any]:
+    """Return what is kept; what is added to it later is added here."""
+    return json.loads(file.read_text()) if file.exists() else {}
 
 
 def _write(kept: dict[str, object], file: Path) -> None:

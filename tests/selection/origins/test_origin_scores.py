@@ -12,6 +12,7 @@ from posteriori.selection.candidates import candidates_for
 from posteriori.selection.origins.origin_averages import average_scores
 from posteriori.selection.origins.origin_fits import score_from_origin, suited_series
 from posteriori.selection.origins.origin_scores import (
+    FEW_DRAWS,
     ForecastProblem,
     OriginScores,
     choose_origins,
@@ -45,11 +46,11 @@ def test_an_origin_says_what_its_own_model_says() -> None:
     """Density, median and level are those of a model fitted to the past by hand."""
     problem = problem_of(Y, 4, (25, 30))
     found = score_from_origin(problem, candidate("level"), 1)
-    dist = StructuralSeries("level", draws=100).fit(Y[:30]).forecast(4)
+    dist = StructuralSeries("level", draws=FEW_DRAWS).fit(Y[:30]).forecast(4)
     np.testing.assert_allclose(found.log_density, dist.log_prob(Y[30:34]), rtol=1e-12)
     np.testing.assert_allclose(found.median, dist.median, rtol=1e-9)
     np.testing.assert_allclose(found.level, dist.cdf(Y[30:34]), rtol=1e-9)
-    past = StructuralSeries("level", draws=100).fit(Y[:30])
+    past = StructuralSeries("level", draws=FEW_DRAWS).fit(Y[:30])
     assert found.known.shape == (30,)
     assert found.known.sum() == pytest.approx(float(past.log_evidence_))
 
@@ -70,7 +71,7 @@ def test_origins_see_only_their_past(name: str) -> None:
 def test_recorded_values_stand_for_their_step() -> None:
     whole = np.rint(Y)
     found = score_from_origin(problem_of(whole, 4, (30,), 1.0), candidate("level"), 0)
-    dist = StructuralSeries("level", draws=100).fit(whole[:30]).forecast(4)
+    dist = StructuralSeries("level", draws=FEW_DRAWS).fit(whole[:30]).forecast(4)
     mass = dist.cdf(whole[30:34] + 0.5) - dist.cdf(whole[30:34] - 0.5)
     np.testing.assert_allclose(found.log_density, np.log(mass), rtol=1e-9)
 
@@ -82,7 +83,7 @@ def test_values_that_are_missing_are_left_out() -> None:
     assert problem.sizes == [4, 3]
     assert problem.steps_ahead.tolist() == [1, 2, 3, 4, 1, 3, 4]
     found = score_from_origin(problem, candidate("level"), 1)
-    dist = StructuralSeries("level", draws=100).fit(y[:30]).forecast(4)
+    dist = StructuralSeries("level", draws=FEW_DRAWS).fit(y[:30]).forecast(4)
     np.testing.assert_allclose(found.median, dist.median[[0, 2, 3]], rtol=1e-9)
 
 

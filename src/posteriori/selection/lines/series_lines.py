@@ -62,8 +62,8 @@ def _lines(transform: str) -> list[Candidate]:
         structural(f"{name} + season", {"trend": trend}, asks, cost)
         for name, trend, asks, _, cost in trends[1:]
     ]
-    parts: dict[str, object] = {"trend": "constant", "autoregression": 2}
-    made.append(structural("constant + season + autoregression", parts, "any", 400.0))
+    parts: dict[str, object] = {"trend": "walk", "autoregression": 2}  # returns to what wanders
+    made.append(structural("walk + season + autoregression", parts, "regular", 400.0))
     made.append(
         Candidate(
             logs + "autoregression",

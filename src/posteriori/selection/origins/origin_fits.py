@@ -26,7 +26,7 @@ _LONGEST_REPEATED = 100
 #: Draws behind the continuous ranked probability score.
 _DRAWS = 1000
 #: Nats behind the best of what is known at the first origin from which on a candidate goes no further.
-_FAR_BEHIND = 20.0
+_FAR_BEHIND = 15.0
 
 
 def suited_series(problem: ForecastProblem, names: Any) -> list[Candidate]:
