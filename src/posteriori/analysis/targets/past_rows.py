@@ -121,5 +121,6 @@ def fit_in_time(pipeline: Any, problem: Any, fold: int | None) -> Any:
     first = len(problem.past.y)
     earlier = np.concatenate([np.arange(first), first + problem.past.before[fold]])
     split = earlier, first + problem.splits[fold][1]
-    told = predict_fold(pipeline, *problem.learned, split, problem.classes, problem.loss)
+    X, y = problem.learned
+    told = predict_fold(pipeline, X, y, split, problem.classes, problem.loss)
     return told._replace(predictive=tuple((rows - first, dist) for rows, dist in told.predictive))
