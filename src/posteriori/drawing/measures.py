@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from posteriori.drawing.shapes import Shape, Sketch
@@ -17,6 +19,7 @@ __all__ = [
     "extent_of",
     "room_of",
     "short_text",
+    "short_texts",
     "text_width",
 ]
 
@@ -43,6 +46,25 @@ def short_text(text: str, limit: int = 24) -> str:
         return line
     end = (limit - 1) // 3
     return line[: limit - 1 - end] + "…" + line[-end:]
+
+
+def short_texts(texts: Sequence[str], limit: int = 24) -> list[str]:
+    """Cut long texts so that those that differ can be told apart: what they begin with alike is left out.
+
+    Examples
+    --------
+    >>> short_texts(["class number 7 of the list", "class number 12 of the list", "other"], 14)
+    ['…7 of the list', '…12 of th…list', 'other']
+    """
+    lines = [" ".join(text.split()) for text in texts]
+    shown = [short_text(line, limit) for line in lines]
+    for cut in {text for text in shown if shown.count(text) > 1}:
+        same = [k for k, text in enumerate(shown) if text == cut]
+        words = [lines[k].split() for k in same]
+        alike = len(list(takewhile(lambda each: len({*each}) == 1, zip(*words, strict=False))))
+        for k, own in zip(same, words, strict=True) if len({lines[k] for k in same}) > 1 else ():
+            shown[k] = short_text("…" * (alike > 0) + " ".join(own[alike:]), limit)
+    return shown
 
 
 class Extent(NamedTuple):

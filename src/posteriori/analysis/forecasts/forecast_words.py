@@ -62,9 +62,9 @@ def step_texts(found: Forecast, k: int) -> _Step:
     row, mass = found.frame.iloc[k], f"{100 * found.options.mass[0]:g}"
     ends = (row["median"], row[f"lower_{mass}"], row[f"upper_{mass}"])
     width, values = float(ends[2] - ends[1]), (*ends, known_values(found)[-1])
-    *said, known = (number_within(value, width, digits=4) for value in values)
+    median, low, high, known = (number_within(value, width, digits=4) for value in values)
     when = time_words(found.prepared.problem.rows.clock, found.prepared.later.times[k])
-    return _Step(when, *said, mass, width, known)
+    return _Step(when, median, low, high, mass, width, known)
 
 
 def known_values(found: Forecast) -> Array:

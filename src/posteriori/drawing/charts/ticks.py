@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from posteriori.drawing.measures import short_text, text_width
+from posteriori.drawing.measures import short_text, short_texts, text_width
 from posteriori.numerics.types import Array
 
 __all__ = [
@@ -249,10 +249,10 @@ def ticks_of(axis: Axis, ends: tuple[float, float], room: float) -> Ticks:
     if places is None:
         places, names = fitting_ticks(axis.ticks, ends, axis.most, room)
         lines = [_lines(name, 99) for name in names]
-    elif axis.turned or room < math.inf:  # only at the side names have two lines
-        lines = [[short_text(name, axis.longest)] for name in names]
     else:
-        lines = [_lines(name, axis.longest) for name in names]
+        shown = short_texts([printable(name) for name in names], axis.longest)
+        alone = axis.turned or room < math.inf  # only at the side names have two lines
+        lines = [[text] if alone else _lines(text, axis.longest) for text in shown]
     width = max((text_width(text, LETTERS) for line in lines for text in line), default=0.0)
     return Ticks(places, names, lines, width)
 
