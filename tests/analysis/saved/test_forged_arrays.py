@@ -98,6 +98,17 @@ def test_a_belief_of_a_series_that_is_turned_round_is_refused(tmp_path: Path) ->
         show_model(path)
 
 
+@pytest.mark.parametrize("kind", ["value", "by", "time"])
+def test_columns_that_are_none_are_refused(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.po"
+    save_model(segments_of("mixed").model if kind == "time" else forecasts()[0], path)
+    content, numbers = content_of(path)
+    content[kind] = 0.5
+    forge_content(path, content, numbers)
+    with pytest.raises(ValueError, match="no column"):
+        show_model(path)
+
+
 @pytest.mark.parametrize("part", range(2))
 def test_forged_arrays_of_some_kinds(part: int, tmp_path: Path) -> None:
     models = forecasts()[:2] if part else [groups_of("mixed").model, segments_of("mixed").model]

@@ -139,6 +139,8 @@ class ForecastModel(ColumnReader):
         super().require_sound()
         if not isinstance(self.holidays, str):
             raise ValueError("its holidays are of no country")
+        if not isinstance(self.value, Column) or not isinstance(self.by, Column | None):
+            raise ValueError("its series are of no column")
         self.require_last_step(
             lambda shelf: isinstance(shelf, SeriesShelf) and _are_series(shelf.series), "series"
         )

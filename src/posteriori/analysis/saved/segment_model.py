@@ -91,6 +91,8 @@ class SegmentModel(ColumnReader):
             raise ValueError("its states have no order")
         if not _are_symbols(self.symbols, len(self.columns)):
             raise ValueError("its symbols are no codes of columns")
+        if not all(isinstance(column, Column | None) for column in (self.time, self.by)):
+            raise ValueError("its rows are ordered by no column")
         whole = type(self.min_length) is int and 1 <= self.min_length <= MOST_LENGTH
         if type(self.working) is not bool or not whole:
             raise ValueError("its steps are not those of states")
