@@ -53,8 +53,8 @@ class Candidate(NamedTuple):
     thorough : bool
         Whether it costs much and seldom wins: it runs only if it, or a thorough comparison, is asked for.
     log_odds : float
-        Prior log odds beside models that claim little; of a series claims are a level to return to, a slope that
-        wanders without end, and growth in proportion.
+        Prior log odds beside models that claim little; of a series claims are a level to return to, and growth
+        in proportion.
     title : str
         What it is, in words that need no course; the name where that says it.
     """

@@ -13,11 +13,11 @@ _SCALES = (
 )
 _LAGS = "weights of lags N(0, 1/k²), common scale Inv-Gamma(½, 0.1), in units of the series"
 
-#: Log odds of each thing that a model claims of all the future: a level to return to, a slope that wanders without end,
-#: growth in proportion. Learned on half of a collection of public series, where -2 to -6 do about equally well.
+#: Log odds of each thing that a model claims of all the future: a level to return to, or growth in
+#: proportion. Learned on half of a collection of public series, where -2 to -6 do about equally well.
 _CLAIM = -4.0
 #: Trends that claim something.
-_CLAIMING = ("constant", "trend")
+_CLAIMING = ("constant",)
 
 #: Name, trend, what it asks of a series, and cost without and with a season.
 _TRENDS = (
