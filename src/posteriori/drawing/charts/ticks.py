@@ -250,9 +250,12 @@ def ticks_of(axis: Axis, ends: tuple[float, float], room: float) -> Ticks:
         places, names = fitting_ticks(axis.ticks, ends, axis.most, room)
         lines = [_lines(name, 99) for name in names]
     else:
-        shown = short_texts([printable(name) for name in names], axis.longest)
         alone = axis.turned or room < math.inf  # only at the side names have two lines
-        lines = [[text] if alone else _lines(text, axis.longest) for text in shown]
+        most = axis.longest
+        lines = [[short_text(name, most)] if alone else _lines(name, most) for name in names]
+        if len({*map(tuple, lines)}) < len({*names}):
+            apart = short_texts(names, most)
+            lines = [[text] if alone else _lines(text, most) for text in apart]
     width = max((text_width(text, LETTERS) for line in lines for text in line), default=0.0)
     return Ticks(places, names, lines, width)
 
