@@ -43,6 +43,19 @@ def test_months_as_numbers_are_dates_where_rows_are_asked_to_be_ordered_by_them(
     assert "numbers such as 194901 could be dates: if they are, write 1949-01" in unasked.notes[0]
 
 
+def test_numbers_that_count_the_rows_are_times_and_tell_no_states():
+    """A counter beside noise looked like states that follow one another."""
+    noise = np.random.default_rng(0).normal(size=40)
+    for first in (0, 1, 17):
+        table = pd.DataFrame({"t": first + np.arange(40), "a": noise})
+        rows = read_series(table, None, None, None, seed=0)
+        assert rows.time.name == "t"
+        assert [column.name for column in rows.used] == ["a"]
+        assert "rows are ordered by 't', which counts the rows" in rows.notes
+    few = pd.DataFrame({"t": np.arange(9), "a": noise[:9]})
+    assert read_series(few, None, None, None, seed=0).time is None
+
+
 def test_years_that_rise_are_times_unless_they_are_asked_for_or_repeat():
     heat = np.arange(40) // 20 * 3.0 + np.arange(40) % 3
     table = pd.DataFrame({"year": np.arange(1900, 1940), "heat": heat})
@@ -53,7 +66,7 @@ def test_years_that_rise_are_times_unless_they_are_asked_for_or_repeat():
     asked = read_series(table, iter(["year", "heat"]), None, None, seed=0)
     assert asked.time is None
     assert [column.name for column in asked.used] == ["year", "heat"]
-    for years in (np.arange(1940, 1900, -1), np.r_[1900, np.arange(1900, 1939)], np.arange(40)):
+    for years in (np.arange(1940, 1900, -1), np.r_[1900, np.arange(1900, 1939)], 2 * np.arange(40)):
         assert read_series(table.assign(year=years), None, None, None, seed=0).time is None
     two = pd.concat([table.assign(where=name) for name in "ab"])
     assert read_series(two, None, None, "where", seed=0).time is None
@@ -260,7 +273,7 @@ def test_what_was_tried_before_ctrl_c_is_kept(monkeypatch):
     monkeypatch.setattr(state_search, "_fit", interrupted)
     found = segment(regimes()[0], columns=["load"])
     assert (found.interrupted, found.numbers, found.n_states) == (True, (1, 2), 2)
-    assert "The search was stopped: larger numbers were not tried." in found.verdict
+    assert "The search was stopped: larger numbers were not tried" in found.verdict
 
 
 def _independent():

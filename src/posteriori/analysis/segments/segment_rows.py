@@ -39,6 +39,9 @@ _TIMES = {"number": "number", "date": "date", "identifier": "number"}
 #: What styles say of the order of dates.
 _DAY_FIRST = {"day first": True, "month first": False}
 
+#: Rows that a column counts, at least, to be taken as their order without being asked for.
+_COUNTED = 10
+
 
 class SegmentRows(NamedTuple):
     """Series to be segmented.
@@ -99,7 +102,7 @@ def read_series(
         Columns that states are told by; by default all that hold numbers, truth values or categories.
     time, by : str, optional
         Columns of the order and of the series; a single column of dates is the time by default, or of years
-        that rise from row to row.
+        that rise from row to row, or of numbers that count the rows.
     seed : int
     day_first : bool, optional
         The order of dates such as 01/02/2020; by default as they themselves tell.
@@ -220,18 +223,21 @@ def _time_of(
     dates = [c for c in free if c.kind == "date"]
     if len(dates) == 1:
         return dates[0], (f"rows are ordered by {dates[0].name!r}, the only column of dates",)
-    years = [] if dates else [c for c in free if _is_calendar(c, frame)]
-    if len(years) == 1:
-        rising, _ = _time_of(frame, known, years[0].name, others)
-        return rising, (f"rows are ordered by {years[0].name!r}, whose years follow one another",)
+    why = {} if dates else {c.name: _how_it_rises(c, frame) for c in free if c.kind == "number"}
+    rising = [name for name, words in why.items() if words]
+    if len(rising) == 1:
+        time_column, _ = _time_of(frame, known, rising[0], others)
+        return time_column, (f"rows are ordered by {rising[0]!r}, {why[rising[0]]}",)
     return None, ()
 
 
-def _is_calendar(column: Column, frame: pd.DataFrame) -> bool:
-    """Return whether a column holds years, each row's later than those before."""
-    if column.written != "code" or not 1500 <= column.limits[0] <= column.limits[1] <= 2200:
-        return False
-    return bool(np.all(np.diff(numbers_in(column, frame[column.name])) > 0.0))
+def _how_it_rises(column: Column, frame: pd.DataFrame) -> str:
+    """Say whether a column holds years, each row's later than those before, or counts the rows; else nothing."""
+    steps = np.diff(numbers_in(column, frame[column.name]))
+    years = column.written == "code" and 1500 <= column.limits[0] <= column.limits[1] <= 2200
+    if years and (steps > 0.0).all():
+        return "whose years follow one another"
+    return "which counts the rows" if len(frame) >= _COUNTED and (steps == 1.0).all() else ""
 
 
 def _named(frame: pd.DataFrame, known: dict[str, Column], name: str, option: str) -> Column:

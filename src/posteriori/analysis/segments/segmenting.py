@@ -199,7 +199,7 @@ def segment(
         What states are told by; by default all columns of numbers, truth values and categories.
     time : str, optional
         Column that rows are ordered by; by default the only column of dates, or of years that rise
-        from row to row, or else rows as they stand.
+        from row to row, or of numbers that count the rows, or else rows as they stand.
     by : str, optional
         Column whose levels are series of their own.
     states : int or pair of int
