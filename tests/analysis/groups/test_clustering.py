@@ -212,7 +212,8 @@ def test_an_asked_number_is_kept() -> None:
 
 
 def test_the_largest_number_tried_is_no_answer() -> None:
-    assert "there may be more groups" in cluster(blobs()[0], max_clusters=2).verdict
+    said = cluster(blobs()[0], max_clusters=2).verdict
+    assert "there may be more groups: ask for --max-clusters 4 (max_clusters=4)" in said
     assert "there may be more groups" not in groups_of("blobs").verdict
 
 

@@ -32,7 +32,8 @@ def words_of(
     *profiles: ClusterProfile, chances: dict[int, float] | None = None, **more: Any
 ) -> GroupWords:
     told = chances or {1: 0.01, 2: 0.98, 3: 0.01}
-    number = NumberWords("group", told, more.get("asked", False), more.get("interrupted", False))
+    asked, stopped = more.get("asked", False), more.get("interrupted", False)
+    number = NumberWords("group", told, asked, stopped, more.get("larger", ""))
     examples = more.get("examples", [f"row {10 * p.cluster}" for p in profiles])
     count = sum(profile.rows for profile in profiles)
     return GroupWords(
@@ -81,9 +82,17 @@ CASES = {
         f"{TWO} How many there are is open: there may be 1 or 3 as well; no row lies in between.",
     ),
     "as many as were tried": (
-        words(BIG, SMALL, chances={1: 0.01, 2: 0.99}),
-        f"{TWO} No larger number was tried, and there may be more groups: raise the limit; "
+        words(
+            *(BIG, SMALL),
+            chances={1: 0.01, 2: 0.99},
+            larger="--max-clusters 4 (max_clusters=4)",
+        ),
+        f"{TWO} No larger number was tried, and there may be more groups: ask for --max-clusters 4 (max_clusters=4); "
         "no row lies in between.",
+    ),
+    "as many as so few rows can tell apart": (
+        words(BIG, SMALL, chances={1: 0.01, 2: 0.99}),
+        f"{TWO} So few rows cannot tell more groups apart; no row lies in between.",
     ),
     "asked for": (
         words(BIG, SMALL, chances={2: 1.0}, asked=True),

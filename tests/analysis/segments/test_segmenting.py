@@ -288,6 +288,17 @@ def test_noise_is_one_state():
     assert found.regimes[0].successors == ()
 
 
+@pytest.mark.parametrize(
+    ("n", "larger"), [(9, "--states 1-3 (states=(1, 3))"), (100, "--states 1-4 (states=(1, 4))")]
+)
+def test_larger_numbers_are_asked_for_as_far_as_the_rows_can_tell_them_apart(n, larger):
+    x = np.repeat([0.0, 9.0], [4, n - 4]) + np.random.default_rng(0).normal(size=n)
+    found = segment({"x": x}, states=(1, 2))
+    assert found.larger == larger
+    assert found.n_states == 2
+    assert f"there may be more states: ask for {larger}" in found.verdict
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("table", "states"),

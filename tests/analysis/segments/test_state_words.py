@@ -26,7 +26,8 @@ def words(*regimes: Regime, chances: dict[int, float] | None = None, **more: Any
     told = chances or {1: 0.002, 2: 0.99, 3: 0.008}
     asked, stopped = more.pop("asked", False), more.pop("interrupted", False)
     count = sum(regime.rows for regime in regimes)
-    return StateWords(NumberWords("state", told, asked, stopped), regimes, count, **more)
+    number = NumberWords("state", told, asked, stopped, more.pop("larger", ""))
+    return StateWords(number, regimes, count, **more)
 
 
 LOW, HIGH = state(1, number("load", 10.0)), state(2, number("load", 20.0), runs=5)
@@ -83,20 +84,38 @@ CASES = {
         "The series has 2 states: state 1 (in no row the likeliest) and state 2 (x high, about 20; once, for 1 "
         f"row). {SURE}; every row is clear.",
     ),
-    "many": (
+    "many: the largest and those most unlike all rows": (
         words(
-            *(state(k + 1, number("x", 3.0 * k)) for k in range(6)),
+            *(state(k + 1, number("x", 3.0 * k), rows=120 + 10 * (k == 3)) for k in range(6)),
             chances={5: 0.3, 6: 0.6, 7: 0.1},
         ),
-        "The series has 6 states: state 1 (x low, about 0; 4 times, for about 30 rows), state 2 (x low, about 3; "
-        "4 times, for about 30 rows), state 3 (x low, about 6; 4 times, for about 30 rows), state 4 (x low, about 9; "
-        "4 times, for about 30 rows) and 2 more. How many there are is open: there may be 5 or 7 as well; "
-        "every row is clear.",
+        "The series has 6 states: the largest is state 4 (x low, about 9; 4 times, for about 32 rows), and most unlike all "
+        "rows are state 1 (x low, about 0; 4 times, for about 30 rows) and state 2 (x low, about 3; 4 times, for about "
+        "30 rows). How many there are is open: there may be 5 or 7 as well; every row is clear.",
+    ),
+    "many, the most unlike by how much it varies": (
+        words(
+            *(state(k, number("x", 15.0 + k)) for k in range(1, 5)),
+            state(5, number("x", 15.0, 40.0)),
+            chances={5: 1.0, 6: 0.0},
+        ),
+        "The series has 5 states: the largest is state 1 (x calm, sd 1; 4 times, for about 30 rows), and most unlike all "
+        "rows are state 5 (x wild, sd 40; 4 times, for about 30 rows) and state 4 (x high, about 19; 4 times, for "
+        f"about 30 rows). {SURE}; every row is clear.",
     ),
     "as many as were tried": (
-        words(LOW, HIGH, chances={1: 0.02, 2: 0.98}, steps="days"),
-        f"{TWO} No larger number was tried, and there may be more states: raise the limit; "
+        words(
+            *(LOW, HIGH),
+            chances={1: 0.02, 2: 0.98},
+            larger="--states 1-4 (states=(1, 4))",
+            steps="days",
+        ),
+        f"{TWO} No larger number was tried, and there may be more states: ask for --states 1-4 (states=(1, 4)); "
         "every row is clear.",
+    ),
+    "as many as so few rows can tell apart": (
+        words(LOW, HIGH, chances={1: 0.02, 2: 0.98}, steps="days"),
+        f"{TWO} So few rows cannot tell more states apart; every row is clear.",
     ),
     "asked for": (
         words(LOW, HIGH, chances={2: 1.0}, asked=True, steps="days"),

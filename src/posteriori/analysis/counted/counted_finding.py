@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, NamedTuple
 
 from posteriori.analysis.table.wording import counted, listed, probability_words
@@ -22,6 +23,11 @@ class CountedFinding(TaskResult):
     asked: bool
 
     @property
+    @abstractmethod
+    def larger(self) -> str:
+        """How larger numbers are asked for; empty where the rows cannot tell so many apart."""
+
+    @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the search."""
         return self.found.interrupted
@@ -39,7 +45,7 @@ class CountedFinding(TaskResult):
     def number_words(self, noun: str) -> NumberWords:
         """Return what is said of the number."""
         chances = dict(zip(self.numbers, self.number_probabilities.tolist(), strict=True))
-        return NumberWords(noun, chances, self.asked, self.interrupted)
+        return NumberWords(noun, chances, self.asked, self.interrupted, self.larger)
 
     def number_data(self) -> dict[str, Any]:
         """Return how probable each number is, and what was tried, as data."""
@@ -64,12 +70,15 @@ class NumberWords(NamedTuple):
         Whether the number was given.
     interrupted : bool
         Whether Ctrl-C ended the search.
+    larger : str
+        How larger numbers are asked for; empty where the rows cannot tell so many apart.
     """
 
     noun: str
     chances: dict[int, float]
     asked: bool = False
     interrupted: bool = False
+    larger: str = ""
 
     @property
     def best(self) -> int:
@@ -93,9 +102,9 @@ class NumberWords(NamedTuple):
         if self.asked:
             return ""
         if self.best == max(self.chances):
-            return (
-                f"no larger number was tried, and there may be more {self.noun}s: raise the limit"
-            )
+            untried = f"no larger number was tried, and there may be more {self.noun}s"
+            few = f"so few rows cannot tell more {self.noun}s apart"
+            return f"{untried}: ask for {self.larger}" if self.larger else few
         return self._open() if self._others() else self._sure()
 
     def _others(self) -> list[str]:

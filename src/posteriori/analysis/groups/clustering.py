@@ -99,6 +99,13 @@ class Clustering(CountedFinding):
         return self.probabilities.argmax(axis=1) + 1
 
     @property
+    def larger(self) -> str:
+        most = min(2 * self.numbers[-1], _most_groups(len(self.rows.x)))
+        if most <= self.numbers[-1]:
+            return ""
+        return f"--max-clusters {most} (max_clusters={most})"
+
+    @property
     def verdict(self) -> str:
         return self.words.verdict()
 
@@ -234,11 +241,7 @@ def cluster(
 
 
 def _numbers_to_try(rows: CodedRows, most: int, asked: int | None) -> tuple[range, str]:
-    r"""Return the numbers of groups that rows can tell apart, and a note if these are fewer than wanted.
-
-    A component without rows changes the evidence by :math:`K(K-1)/(N+K-1)`, which is a loss only while
-    :math:`(K-1)^2 < N`: beyond, more components are always better.
-    """
+    """Return the numbers of groups to try, and a note if these are fewer than wanted."""
     if asked is not None:
         distinct = len(rows.frame.drop_duplicates())
         if not 1 <= asked <= distinct:
@@ -248,11 +251,20 @@ def _numbers_to_try(rows: CodedRows, most: int, asked: int | None) -> tuple[rang
         return range(asked, asked + 1), ""
     if most < 1:
         raise ValueError(f"max_clusters must be at least 1, got {most}")
-    sensible = int(np.ceil(np.sqrt(len(rows.x))))
+    sensible = _most_groups(len(rows.x))
     if most <= sensible:
         return range(1, most + 1), ""
     note = f"{counted(len(rows.x), 'row')} can tell at most {sensible} groups apart: no more were tried"
     return range(1, sensible + 1), note
+
+
+def _most_groups(rows: int) -> int:
+    r"""Return how many groups so many rows can tell apart.
+
+    A component without rows changes the evidence by :math:`K(K-1)/(N+K-1)`, which is a loss only while
+    :math:`(K-1)^2 < N`: beyond, more components are always better.
+    """
+    return int(np.ceil(np.sqrt(rows)))
 
 
 def _model_of(

@@ -54,8 +54,9 @@ __all__ = [
 #: Rows that the chain draws to know what is surprising.
 _DRAWN = 20_000
 
-#: States and columns of each that a verdict tells, and how far a column must set one apart.
-_TOLD_STATES, _TOLD_TRAITS, _APART = 4, 2, 0.2
+#: States that a verdict tells all, and beside the largest where there are more; columns of each, and how far one must
+#: set a state apart.
+_TOLD_STATES, _TOLD_EXTREMES, _TOLD_TRAITS, _APART = 4, 2, 2, 0.2
 
 #: Part of the rows in doubt from which longer states are spoken of, and below which fewer ones are.
 _MANY, FEW = 0.5, 0.3
@@ -263,10 +264,16 @@ class StateWords(NamedTuple):
         whose = "The series has" if self.series == 1 else f"The {self.series} series share"
         if self.number.asked:
             whose = f"As asked, the {rows} are divided among"
-        told = [self._state(one) for one in self.regimes[:_TOLD_STATES]]
-        more = len(self.regimes) - len(told)
-        told += [f"{more} more"] if more else []
-        return f"{whose} {len(self.regimes)} states: {listed(told)}."
+        return f"{whose} {len(self.regimes)} states: {self._told()}."
+
+    def _told(self) -> str:
+        """Tell few states all, of many the largest and those most unlike all rows."""
+        if len(self.regimes) <= _TOLD_STATES:
+            return listed([self._state(one) for one in self.regimes])
+        largest, *others = sorted(self.regimes, key=lambda one: -one.rows)
+        extreme = sorted(others, key=lambda one: -max(trait.strength for trait in one.traits))
+        unlike = listed([self._state(one) for one in extreme[:_TOLD_EXTREMES]])
+        return f"the largest is {self._state(largest)}, and most unlike all rows are {unlike}"
 
     def _state(self, regime: Regime) -> str:
         traits = sorted(regime.traits, key=lambda trait: -trait.strength)[:_TOLD_TRAITS]

@@ -25,6 +25,7 @@ from posteriori.numerics.types import Array
 
 __all__ = [
     "SegmentRows",
+    "most_states",
     "numbers_of_states",
     "place_words",
     "read_series",
@@ -164,14 +165,22 @@ def numbers_of_states(rows: SegmentRows, states: Any) -> tuple[range, str]:
         raise ValueError(
             f"states must be a number >= 1 or a range such as 1-8, from small to large; got {states!r}"
         )
-    seen = int((~np.isnan(rows.x)).any(axis=1).sum())
-    sensible = max(1, int(np.ceil(np.sqrt(seen))))
+    seen, sensible = _n_seen(rows), most_states(rows)
     if low == high or high <= sensible:
         if high > seen:
             raise ValueError(f"{counted(seen, 'row')} cannot show {high} states; ask for fewer")
         return range(low, high + 1), ""
     note = f"{counted(seen, 'row')} can tell at most {sensible} states apart: no more were tried"
     return range(min(low, sensible), sensible + 1), note
+
+
+def most_states(rows: SegmentRows) -> int:
+    """Return how many states the rows can tell apart."""
+    return max(1, int(np.ceil(np.sqrt(_n_seen(rows)))))
+
+
+def _n_seen(rows: SegmentRows) -> int:
+    return int((~np.isnan(rows.x)).any(axis=1).sum())
 
 
 def step_places(rows: SegmentRows, series: int) -> tuple[Array, str]:

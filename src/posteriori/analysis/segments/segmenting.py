@@ -24,6 +24,7 @@ from posteriori.analysis.segments.regimes import (
 from posteriori.analysis.segments.segment_page import draw_first, segment_findings, segment_heading
 from posteriori.analysis.segments.segment_rows import (
     SegmentRows,
+    most_states,
     numbers_of_states,
     place_words,
     read_series,
@@ -106,6 +107,13 @@ class Segmentation(CountedFinding):
     def columns(self) -> tuple[Column, ...]:
         """All columns of the table."""
         return self.rows.columns
+
+    @property
+    def larger(self) -> str:
+        low, high = self.numbers[0], min(2 * self.numbers[-1], most_states(self.rows))
+        if high <= self.numbers[-1]:
+            return ""
+        return f"--states {low}-{high} (states=({low}, {high}))"
 
     @property
     def verdict(self) -> str:
