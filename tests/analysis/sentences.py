@@ -1,11 +1,16 @@
-"""How many sentences a text has."""
+"""What is asked of the words of a verdict."""
 
 import re
 
-__all__ = ["MOST", "count_sentences"]
+__all__ = ["FOR_STATISTICIANS", "MOST", "count_sentences", "without_numbers"]
 
 #: What everybody reads of a verdict.
 MOST = 3
+
+#: What nobody else understands.
+FOR_STATISTICIANS = re.compile(
+    r"\b(nats?|evidence|posterior|prior|log|density|variance|RMSE|MAE|R²|standard error|held out|±)\b"
+)
 
 
 def count_sentences(text: str) -> int:
@@ -15,3 +20,12 @@ def count_sentences(text: str) -> int:
     3
     """
     return len(re.split(r"(?<=[.?!])\s+(?=[A-Z“\d−#{])", text.strip()))
+
+
+def without_numbers(text: str) -> str:
+    """Return a text with # in the place of numbers.
+
+    >>> without_numbers("−1.5 to 2,000, in 9%")
+    '# to #, in #'
+    """
+    return re.sub(r"−?\d[\d,.]*\d%?|\d%?", "#", text)

@@ -1,7 +1,6 @@
 """The verdict in words that need no statistics, for every kind of target and every way that a comparison may end."""
 
 import math
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -21,13 +20,7 @@ from posteriori.analysis.fitting.running import INTERRUPTED, OUT_OF_TIME
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
 from posteriori.analysis.targets.reasons import chances_hold, ranges_hold
 from posteriori.selection.comparison import Comparison, Row
-from tests.analysis.sentences import MOST, count_sentences
-
-#: What statisticians say, and a verdict does not.
-FOR_STATISTICIANS = re.compile(
-    r"\b(nats?|evidence|posterior|prior|log|density|variance|RMSE|MAE|R²|standard error|held out|±)\b"
-)
-
+from tests.analysis.sentences import FOR_STATISTICIANS, MOST, count_sentences, without_numbers
 
 # -- numbers and classes -------------------------------------------------------------------------
 
@@ -344,10 +337,6 @@ CASES: dict[str, tuple[str, str, dict[str, Any], str]] = {
 }
 
 
-def without_numbers(text: str) -> str:
-    return re.sub(r"−?\d[\d,.]*\d%?|\d%?", "#", text)
-
-
 def choice(found: Analysis) -> dict[str, str]:
     """Return what is said of the choice, and what classes are named, by counting."""
     names = {name: found.words(name) for name in found.outcomes}
@@ -422,6 +411,13 @@ def test_few_rows_are_said() -> None:
     told = analysis_of("numbers", n=20).verdict
     assert told.endswith("With 20 rows all of this is rough: collect more.")
     assert "rough" not in analysis_of("numbers", n=30).verdict
+
+
+def test_of_several_things_to_do_the_gravest_is_told_and_the_others_are_reasons() -> None:
+    found = analysis_of("a series", n=20)
+    assert found.verdict.endswith("or predict each from earlier rows alone with --time day.")
+    assert found.reasons[0] == "With 20 rows all of this is rough: collect more."
+    assert "rough" not in found.verdict
 
 
 @pytest.mark.parametrize("why", [INTERRUPTED, OUT_OF_TIME])

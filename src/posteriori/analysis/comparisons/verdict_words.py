@@ -41,6 +41,7 @@ __all__ = [
     "columns_help",
     "doubt_of",
     "errors_of",
+    "further_steps",
     "numbers_in_words",
     "share_words",
     "standing",
@@ -70,9 +71,15 @@ def verdict_of(found: Analysis) -> str:
         return NO_MODEL
     answer = _class_to_find if found.decided else _ANSWERS[found.target.task]
     answered, choice = answer(found), (choice_of(found), _promise(found), doubt_of(found))
-    steps = _next_steps(found)
-    told = [answered, one_sentence(*choice), one_sentence(*steps)]
+    told = [answered, one_sentence(*choice), one_sentence(*_next_steps(found)[:1])]
     return " ".join(text for text in told if text)
+
+
+def further_steps(found: Analysis) -> list[str]:
+    """Say what else stands against acting on it at once, beside the gravest."""
+    if found.ranking.rows[0].failure:
+        return []
+    return [one_sentence(step) for step in _next_steps(found)[1:]]
 
 
 def _numbers(found: Analysis) -> str:
@@ -348,6 +355,11 @@ def _next_steps(found: Analysis) -> list[str]:
         steps.append(
             f"but {which} alone {each} the target: if {they} not known beforehand, leave {them} out"
         )
+    if found.dated:
+        steps.append(
+            "the rows are a series, and each was predicted from rows on both sides of it, which flatters: ask posteriori "
+            f"forecast what comes next, or predict each from earlier rows alone with --time {found.dated}"
+        )
     steps.append(untried_in_words(found))
     if not columns_help(found.single_rows, found.baseline):
         steps.append("look for other columns, or collect more rows")
@@ -355,11 +367,6 @@ def _next_steps(found: Analysis) -> list[str]:
         steps.append(f"with {rows} rows all of this is rough: collect more")
     if found.decided:
         steps.append(costs_to_tell(found.decided[found.kept], found.problem.classes))
-    if found.dated:
-        steps.append(
-            "the rows are a series, and each was predicted from rows on both sides of it, which flatters: ask posteriori "
-            f"forecast what comes next, or predict each from earlier rows alone with --time {found.dated}"
-        )
     return [step for step in steps if step]
 
 
