@@ -197,7 +197,8 @@ def _tied(found: Forecast) -> str:
     if low == high:
         return f"{told}, and all say {low} for {last.time}"
     apart = (ends[1] - ends[0]) / max(last.width, 1e-300)
-    theirs = sum(getattr(found.fitted, "weights", {}).get(n, 0.0) for n in _near_best(found))
+    near = set(_near_best(found))
+    theirs = np.nansum([row.weight for row in found.ranking.rows if row.name in near])
     taken = "their average is taken" if theirs > 0.5 else "the choice matters"
     matters = "it hardly matters which of them is taken" if apart < _APART else taken
     return f"{told}, and say between {low} and {high} for {last.time}: {matters}"

@@ -118,6 +118,8 @@ class Binder:
             self.variables,
             self.declared,
             self.data,
+            names={},
+            levels={},
         )
 
     # -- plates ----------------------------------------------------------------------------

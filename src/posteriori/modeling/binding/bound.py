@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,8 +121,8 @@ class Bound(NamedTuple):
     variables: Mapping[str, Variable]
     inputs: Mapping[str, Input]
     given: Mapping[str, Any]
-    names: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
-    levels: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
+    names: Mapping[str, tuple[Any, ...]]
+    levels: Mapping[str, tuple[Any, ...]]
 
     @property
     def latent(self) -> tuple[str, ...]:
