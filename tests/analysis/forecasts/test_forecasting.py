@@ -163,6 +163,15 @@ def test_models_that_repeat_values_are_ranked_beside_those_asked_for(
     assert "luck" not in f.verdict or f.best in asked  # what was not asked for needs no doubt
 
 
+def test_a_season_that_is_too_long_to_be_repeated_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("posteriori.selection.origins.origin_fits._MOST_WORK", 60 * 11**2)
+    f = forecast(monthly(60), time="month", value="sales", models=["walk"], horizon=3, origins=2)
+    said = "no model repeats the last season: 12 months are too many to keep one by one"
+    assert any(note.startswith(said) for note in f.notes)
+    assert set(f.outcomes) == {"walk"}
+    assert "repeating the last season" in f.verdict  # which needs no model
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

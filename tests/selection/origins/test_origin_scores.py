@@ -203,6 +203,10 @@ def test_candidates_suit_their_series() -> None:
     assert "counts" in {c.name for c in suited_series(problem_of(np.rint(np.abs(Y)), 4, ()), ())}
     seasonal = problem_of(Y, 4, ())._replace(periods=(12.0,))
     assert len(suited_series(seasonal, ())) == 25
+    for period, repeated in ((144.0, True), (10_000.0, False)):
+        names = {c.name for c in suited_series(seasonal._replace(periods=(period,)), ())}
+        assert ("seasonal walk" in names) is repeated
+        assert "level + season" in names
     assert [c.name for c in suited_series(problem_of(np.full(20, 3.0), 4, ()), ())] == ["constant"]
     with pytest.raises(
         ValueError, match="'counts' is for counts, which the series is not; leave it out of models"

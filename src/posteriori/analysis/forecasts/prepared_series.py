@@ -25,6 +25,7 @@ from posteriori.analysis.table.series_calendar import (
 from posteriori.analysis.table.wording import counted
 from posteriori.numerics.recording import recording_step
 from posteriori.numerics.types import Array
+from posteriori.selection.origins.origin_fits import repeats_season
 from posteriori.selection.origins.origin_scores import (
     FEW_DRAWS,
     ForecastProblem,
@@ -202,6 +203,11 @@ def _notes(
             found.append(
                 f"a season of {period:g} {steps} is left out: the series does not hold it twice"
             )
+    if problem.periods and not repeats_season(problem):
+        season = f"{min(problem.periods):g} {steps}"
+        found.append(
+            f"no model repeats the last season: {season} are too many to keep one by one in a series of this length"
+        )
     unasked = options.horizon is None and options.event is None
     ahead = f"{counted(problem.horizon, calendar.step, steps)} ahead"
     found.append(f"forecasts go {ahead}" + (", unasked" if unasked else ""))

@@ -19,10 +19,17 @@ from posteriori.selection.lines.series_lines import NAIVE
 from posteriori.selection.origins.origin_scores import FEW_DRAWS, ForecastProblem, OriginScores
 from posteriori.sequence.series.series_rows import SeriesRows
 
-__all__ = ["before_first_origin", "is_asked", "near_best", "score_from_origin", "suited_series"]
+__all__ = [
+    "before_first_origin",
+    "is_asked",
+    "near_best",
+    "repeats_season",
+    "score_from_origin",
+    "suited_series",
+]
 
-#: Steps of a season that are kept one by one, at most.
-_LONGEST_REPEATED = 100
+#: Values times squared steps of a season up to which these are kept one by one: ten-minute data of three months.
+_MOST_WORK = 3e8
 #: Draws behind the continuous ranked probability score.
 _DRAWS = 1000
 #: Nats behind the best of what is known at the first origin from which on a candidate goes no further.
@@ -36,13 +43,18 @@ def suited_series(problem: ForecastProblem, names: Any) -> list[Candidate]:
     traits += ["positive"] if (y > 0.0).all() else []
     traits += ["counts"] if (y >= 0.0).all() and (y == np.rint(y)).all() else []
     traits += ["seasonal"] if problem.periods else []
-    traits += ["short season"] if min(problem.periods, default=np.inf) <= _LONGEST_REPEATED else []
+    traits += ["short season"] if problem.periods and repeats_season(problem) else []
     traits += ["without inputs"] if not problem.rows.inputs.shape[1] else []
     if y.min() == y.max():
         return candidates_for("series", names or ("constant",), targets=traits)
     found = candidates_for("series", names, targets=traits)
     suited = candidates_for("series", targets=traits) if names else found
     return [*(c for c in suited if c.name in NAIVE and c not in found), *found]
+
+
+def repeats_season(problem: ForecastProblem) -> bool:
+    """Tell whether the shortest season can be repeated step by step, at a bearable cost."""
+    return len(problem.rows.y) * min(problem.periods) ** 2 <= _MOST_WORK
 
 
 def is_asked(candidate: Candidate, names: Sequence[str]) -> bool:
