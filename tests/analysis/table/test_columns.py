@@ -152,7 +152,15 @@ def test_years_beyond_the_calendar_are_no_dates():
 def test_an_impossible_date_among_many_is_missing():
     column = guess([*(f"2020-01-{d:02d}" for d in range(1, 31)), "2020-02-31"])
     assert (column.kind, column.missing) == ("date", 1)
-    assert "1 entry such as '2020-02-31' taken as missing" in column.note
+    assert "1 entry such as '2020-02-31' in row 31 taken as missing" in column.note
+
+
+@pytest.mark.parametrize("entry", ["31/31/2024", "02-2024", "5th of Feb"])
+def test_a_date_that_fits_no_order_leaves_that_of_the_others(entry):
+    days = pd.date_range("2024-01-01", periods=40).strftime("%d/%m/%Y")
+    column = guess([*days[:35], entry, *days[36:]])
+    assert (column.kind, column.style, column.missing) == ("date", "day first", 1)
+    assert f"1 entry such as {entry!r} in row 36 taken as missing" in column.note
 
 
 @pytest.mark.parametrize(("texts", "yes"), [(["Yes", "NO"], "yes"), (["t", "f"], "t")])

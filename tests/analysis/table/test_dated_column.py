@@ -198,7 +198,10 @@ def _changed(row: int, column: str, entry: Any) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        (_changed(6, "month", "soon"), r"'month' holds 'soon' in row 7, which cannot be read"),
+        (
+            _changed(6, "month", "soon"),
+            r"'month' holds 'soon' in row 7, which cannot be read as a date or a number, unlike '2018-01' in row 1",
+        ),
         (_changed(6, "month", None), r"'month' holds None in row 7"),
         (_changed(6, "month", "2018-03"), r"in rows 3 and 7; a series has one value a step"),
         (monthly(2), r"y holds 2 values"),

@@ -199,7 +199,7 @@ def _guess_texts(
             kind=kind,
             style=found.style,
             missing=missing + strange,
-            note=_text_note(kind, found, strange),
+            note=_text_note(kind, found, strange, rows["rows"]),
             limits=_limits(found.values),
             remarks=found.remarks,
         )
@@ -248,7 +248,7 @@ def _first_rows(codes: Any, texts: list[str]) -> dict[str, int]:
     return {texts[k]: int(row) + 1 for k, row in zip(levels, first, strict=True) if k >= 0}
 
 
-def _text_note(kind: str, found: ReadTexts, n_strange: int) -> str:
+def _text_note(kind: str, found: ReadTexts, n_strange: int, rows: Mapping[str, int]) -> str:
     comma = ", decimal comma" if found.style.startswith("comma") else ""
     notes = [
         {
@@ -259,7 +259,7 @@ def _text_note(kind: str, found: ReadTexts, n_strange: int) -> str:
         *found.remarks,
     ]
     if n_strange:
-        some = ", ".join(repr(text[:30]) for text in found.strange)
+        some = ", ".join(f"{text[:30]!r} in row {rows[text]}" for text in found.strange)
         entries = counted(n_strange, "entry", "entries")
         notes.append(f"{entries} such as {some} taken as missing")
     if kind == "date":

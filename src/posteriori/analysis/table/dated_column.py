@@ -267,8 +267,14 @@ def _refuse_unread(
     wrong: Array, raw: pd.Series, name: str, why: str = "cannot be read as a date or a number"
 ) -> None:
     if wrong.any():
-        row = int(np.argmax(wrong))
+        row, read = int(np.argmax(wrong)), int(np.argmin(wrong))
         remedy = "" if ":" in why else "; correct it or leave the row out"
-        entry = raw.iloc[row]
-        entry = entry.item() if isinstance(entry, np.generic) else entry
-        raise ValueError(f"{name!r} holds {entry!r} in row {row + 1}, which {why}{remedy}")
+        unlike = "" if ":" in why or wrong.all() else f", unlike {_entry(raw, read)}"
+        raise ValueError(f"{name!r} holds {_entry(raw, row)}, which {why}{unlike}{remedy}")
+
+
+def _entry(raw: pd.Series, row: int) -> str:
+    """Name an entry and its row."""
+    entry = raw.iloc[row]
+    plain = entry.item() if isinstance(entry, np.generic) else entry
+    return f"{plain!r} in row {row + 1}"

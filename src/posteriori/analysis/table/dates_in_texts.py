@@ -260,8 +260,8 @@ def _choose_order(
     open_ones: list[tuple[str, _Text]], parts: list[_Text | None], rows: Mapping[str, int]
 ) -> tuple[str, tuple[str, ...]]:
     """Return what comes first where two numbers stand before a year, and what must be said of it."""
-    day_first = next((text for text, p in open_ones if p.first > 12), None)
-    month_first = next((text for text, p in open_ones if p.second > 12), None)
+    day_first = next((text for text, p in open_ones if p.second <= 12 < p.first), None)
+    month_first = next((text for text, p in open_ones if p.first <= 12 < p.second), None)
     if day_first and month_first:
         both = (
             f"{_placed(day_first, rows)} has the day first, {_placed(month_first, rows)} the month"
