@@ -9,6 +9,7 @@ import pytest
 
 from posteriori import forecast
 from posteriori.analysis import Forecast, Forecasts, load_model, save_model
+from posteriori.analysis.forecasts import forecasting
 from posteriori.selection.origins.origin_scores import DRAWS, FEW_DRAWS
 from posteriori.sequence import StructuralSeries
 from posteriori.sequence.series.series_average import SeriesAverage
@@ -112,6 +113,27 @@ def test_seasons_beyond_half_the_series_are_left_out_and_said() -> None:
     f = forecast(monthly(20), time="month", value="sales", models=["level"], horizon=3, origins=1)
     assert f.prepared.problem.periods == ()
     assert any("a season of 12 months is left out" in note for note in f.notes)
+
+
+def test_models_that_had_no_turn_at_the_first_origin_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the time is for the first origin; what it does not reach is not far behind."""
+    run, limits = forecasting.run_candidates, []
+
+    def run_short(candidates: Any, *rest: Any, time_limit: float, **options: Any) -> Any:
+        limits.append(time_limit)
+        first = len(limits) == 1
+        reached, ended = run(
+            candidates[:2] if first else candidates, *rest, time_limit=None, **options
+        )
+        return reached, "time" if first else ended
+
+    monkeypatch.setattr(forecasting, "run_candidates", run_short)
+    few: dict[str, Any] = {"origins": 1, "horizon": 2, "jobs": 1}
+    made = forecast(yearly(20), time="year", value="flow", time_limit=60.0, **few)
+    assert limits[0] == 30.0
+    assert 30.0 <= limits[1] <= 60.0
+    assert {"trend", "damped trend"} <= set(made.outcomes)
+    assert not any(outcome.failure for outcome in made.outcomes.values())
 
 
 def test_a_constant_series_is_forecast_as_itself_and_said() -> None:

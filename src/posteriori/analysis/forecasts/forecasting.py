@@ -256,7 +256,8 @@ def _run_series(
     """Return what became of the candidates, why some were not waited for, and a note on those
     that went no further, or were not asked for.
 
-    All are fitted to what is known at the first origin, and those that are not far behind, or were asked for, go on.
+    All are fitted to what is known at the first origin, in half of the time at most, and those that are not far
+    behind, or were asked for, or were not reached, go on.
     """
     start, candidates = clock.monotonic(), suited_series(problem, names)
     work = len(problem.rows.y) * len(problem.origins)
@@ -271,13 +272,13 @@ def _run_series(
         reached, ended = run(candidates, problem, time_limit=time_limit, on_outcome=on_outcome)
         beside = [c.name for c in candidates if not is_asked(c, names)]
         return all_outcomes(candidates, reached, ended), ended, _told_beside(beside)
-    first, ended = run(candidates, before_first_origin(problem), time_limit=time_limit)
-    if ended:
+    half = None if time_limit is None else time_limit / 2.0
+    first, ended = run(candidates, before_first_origin(problem), time_limit=half)
+    if ended == "interrupted":
         return all_outcomes(candidates, [], ended), ended, []
     begun = {o.name: o.model[-1] for o in first if o.model is not None}
-    kept, left = near_best(candidates, problem, begun), time_limit
-    if time_limit is not None:
-        left = start + time_limit - clock.monotonic()
+    kept = near_best(candidates, problem, begun)
+    left = None if time_limit is None else start + time_limit - clock.monotonic()
     problem = problem._replace(begun=begun)
     reached, ended = run(kept, problem, time_limit=left, on_outcome=on_outcome)
     return all_outcomes(kept, reached, ended), ended, _told_left_out(candidates, kept)
