@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from posteriori import compare
+from posteriori.analysis.densities import density_figures
 from posteriori.analysis.densities.density_figures import density_levels, pair_density
 from posteriori.analysis.densities.density_page import density_code
 from tests.analysis.densities.described_tables import TABLES, density_of, page_of, people
@@ -70,6 +71,16 @@ def test_one_column_and_no_numbers_have_pages() -> None:
     words = pd.DataFrame({"a": rng.choice(["x", "y"], 40), "b": rng.choice(["u", "v"], 40)})
     page = compare(words, task="density", models=["independent columns"]).html("t.csv")
     assert "Columns together" not in page
+
+
+def test_years_begin_where_they_are_written() -> None:
+    """A tick of a year stands on its first of January, which decimal years of 365.2425 days do not begin with."""
+    places, texts = density_figures._year_ticks(2019.7, 2023.4, 4)
+    assert texts == ["2020", "2021", "2022", "2023"]
+    firsts = pd.to_datetime([f"{year}-01-01" for year in texts])
+    since = (firsts - pd.Timestamp("2000-01-01")).days.to_numpy()
+    np.testing.assert_allclose(places, 2000.0 + since / 365.2425, rtol=1e-12)
+    assert ">2021</text>" in page_of("customers")
 
 
 def test_notebooks_show_the_page() -> None:

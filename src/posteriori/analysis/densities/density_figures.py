@@ -13,11 +13,11 @@ import numpy as np
 
 from posteriori.analysis.saved.density_model import log_density_of
 from posteriori.analysis.table.columns import Column
-from posteriori.analysis.table.wording import date_words
+from posteriori.analysis.table.values import dates_of, years_of
 from posteriori.drawing.charts.chart import SMALL, Axis, Chart
 from posteriori.drawing.charts.level_sets import level_set
 from posteriori.drawing.charts.marks import Curve, Dots, histogram
-from posteriori.drawing.charts.ticks import round_ticks
+from posteriori.drawing.charts.ticks import date_ticks, days_of
 from posteriori.drawing.measures import short_text
 from posteriori.numerics.types import Array
 
@@ -101,13 +101,15 @@ def draw_column(
 def _axis_of(column: Column) -> Axis:
     """Name an axis; dates are told by their months."""
     if column.kind == "date":
-        return Axis(short_text(column.name), most=4, ticks=_month_ticks)
+        return Axis(short_text(column.name), most=4, ticks=_year_ticks)
     return Axis(short_text(column.name))
 
 
-def _month_ticks(low: float, high: float, most: int) -> tuple[Array, list[str]]:
-    years = round_ticks(low, high, most)
-    return years, [date_words(year)[:7] for year in years]
+def _year_ticks(low: float, high: float, most: int) -> tuple[Array, list[str]]:
+    """Return even dates between two decimal years, as such, and how they are written."""
+    first, last = days_of(dates_of(np.array([low, high]), whole_days=False)).tolist()
+    days, texts = date_ticks(first, last, most)
+    return years_of((days * 86_400e6).astype("datetime64[us]")), texts
 
 
 def pair_density(model: Any, x: Array, columns: tuple[int, int]) -> PairDensity:
