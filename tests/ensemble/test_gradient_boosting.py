@@ -42,6 +42,7 @@ def declared(estimator):
         GradientBoostingRegressor("student", 8, 0.3, n_members=2, random_state=0),
         GradientBoostingClassifier(20, **PLAIN),
         GradientBoostingRegressor("normal", 20, **PLAIN),
+        GradientBoostingRegressor("log student", 8, 0.3, n_members=2, random_state=0),
     ],
     declared,
 )
@@ -211,7 +212,9 @@ def test_boosting_is_that_of_a_plain_loop():
 
 @pytest.mark.topic("002/L17")
 @pytest.mark.parametrize("rate", [0.1, 0.5])
-@pytest.mark.parametrize("family", ["student", "normal", "poisson", "negative binomial", "classes"])
+@pytest.mark.parametrize(
+    "family", ["student", "normal", "log student", "poisson", "negative binomial", "classes"]
+)
 def test_the_loss_of_the_rows_learned_from_never_rises(family, rate):
     X, y = rows()
     losses = []
@@ -221,7 +224,7 @@ def test_the_loss_of_the_rows_learned_from_never_rises(family, rate):
             model = GradientBoostingClassifier(rounds, rate, max_leaves=6, **PLAIN).fit(X, labels)
         else:
             counts = np.random.default_rng(1).poisson(np.exp(y)).astype(float)
-            target = y if family in ("student", "normal") else counts
+            target = {"student": y, "normal": y, "log student": np.exp(y)}.get(family, counts)
             model = GradientBoostingRegressor(family, rounds, rate, max_leaves=6, **PLAIN)
             model.fit(X, target)
         losses.append(-model.left_out_log_density_)  # of the rows seen: none are left out

@@ -191,6 +191,11 @@ ROWS = [
     Row(RandomForestRegressor(9, random_state=0), "numbers", {c.PredictsDistributions}),
     Row(RandomForestClassifier(9, random_state=0), "labels", CLASSES),
     Row(GradientBoostingRegressor(random_state=0), "numbers", {c.PredictsDistributions}),
+    Row(
+        GradientBoostingRegressor("log student", random_state=0),
+        "positive",
+        {c.PredictsDistributions},
+    ),
     Row(GradientBoostingClassifier(random_state=0), "labels", {*CLASSES, c.ScoresClasses}),
     Row(BayesianGaussianMixture(2, random_state=0), "numbers", {c.HasEvidence}),
     Row(GaussianMixture(2, random_state=0), "numbers", set()),

@@ -61,6 +61,17 @@ def test_what_seldom_wins_waits_for_a_thorough_comparison(monkeypatch):
     assert candidates_for("regression", ["dear"]) == [dear]
 
 
+def test_what_suits_some_targets_only_is_tried_of_others_if_asked_for():
+    name, positive = "boosted logarithms", ("positive",)
+    skewed = {c.name for c in candidates_for("regression", targets=(*positive, "skewed"))}
+    usual = {c.name for c in candidates_for("regression", targets=positive)}
+    assert skewed - usual == {name}
+    (found,) = candidates_for("regression", [name], targets=positive)
+    assert found.name == name
+    with pytest.raises(ValueError, match="is for positive, which the target is not"):
+        candidates_for("regression", [name])
+
+
 @pytest.mark.parametrize(
     ("task", "rows", "dear"),
     [

@@ -51,7 +51,7 @@ def candidates_for(
     task : str
     names : sequence of str, or str
         Only these, however costly, by name or title; all that suit by default, or where it is None.
-    targets : sequence of {"counts", "many zeros", "positive", "two classes"}
+    targets : sequence of {"counts", "many zeros", "positive", "skewed", "two classes"}
         What is known about the targets; of a joint density, what the columns are; of series "regular",
         "positive", "seasonal", "counts" and "without inputs", where they are.
     inputs, rows : int
@@ -88,6 +88,7 @@ def candidates_for(
         c
         for c in known.values()
         if not _lacking(c, targets)
+        and c.suits in ("any", *targets)
         and inputs <= c.most_inputs
         and (not rows or c.fewest_rows <= rows <= c.most_rows)
         and rows * max(classes - 1, 1) <= c.most_predictors

@@ -27,7 +27,7 @@ from tests.analysis.tables import analysis_of, long_analysis_of, long_lines, mix
 SPARSE = "Gaussian process (sparse)"
 
 #: Fitted alone: that one, those of targets that all other candidates are not saved for …
-ALONE = {SPARSE, "hurdle", "zero-inflated", "log-linear", "log-normal"}
+ALONE = {SPARSE, "hurdle", "zero-inflated", "log-linear", "boosted logarithms", "log-normal"}
 #: … and what is tried when it is asked for.
 ASKED = {(c.task, c.name) for c in CANDIDATES if c.thorough}
 
@@ -42,7 +42,7 @@ TARGETS = {
         ("count", "regression", ("boosted counts", "mixture of experts")),
         ("count", "regression", ("additive curves", "Gaussian process", SPARSE)),
         ("zeros", "regression", ("hurdle", "zero-inflated")),
-        ("positive", "regression", ("log-linear",)),
+        ("positive", "regression", ("log-linear", "boosted logarithms")),
         (
             "count",
             "density",

@@ -76,8 +76,11 @@ def test_the_task_may_be_asked_for():
         ([0] * 60 + [5] * 25, ("counts", "many zeros")),
         ([0] * 60 + [5] * 15, ("counts",)),  # too few to learn their size
         (np.random.default_rng(0).poisson(1.0, 200), ("counts",)),  # as many as there must be
-        ([1, 4, 5, 9, 30], ("counts", "positive")),
-        ([0.5, 1, 5, 9, 30], ("positive",)),
+        ([1, 4, 5, 9, 30], ("counts", "positive", "skewed")),
+        ([0.5, 1, 5, 9, 30], ("positive", "skewed")),
+        (np.exp(np.linspace(-2.0, 2.0, 9)), ("positive", "skewed")),
+        (np.exp(-np.exp(np.linspace(-2.0, 2.0, 9))), ("positive",)),  # the logarithms are more so
+        (30.0 + np.linspace(-2.0, 2.0, 9), ("positive",)),
         ([1e18, 1.5e18, 1.6e18, 1.7e18, 1.8e18], ("positive",)),
         ([-1, 1, 5, 9, 30], ()),
         ([0.0, 0.5, 5, 9, 30], ()),

@@ -180,8 +180,8 @@ def _fit(candidate: Candidate, y: Array) -> None:
 
 #: Rooms of models that are grown …
 _TREES = ("posteriori.tree.", "posteriori.ensemble.")
-#: … and targets for them: whole numbers, which all families take …
-_COUNTS = np.arange(_ROWS) % 7 * 1.0
+#: … and targets for them: whole numbers above 0, which all families take …
+_COUNTS = np.arange(_ROWS) % 7 + 1.0
 #: … three classes, and two.
 _THREE, _TWO = np.arange(_ROWS) % 3, np.arange(_ROWS) % 2
 

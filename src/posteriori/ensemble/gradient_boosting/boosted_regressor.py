@@ -1,4 +1,4 @@
-r"""Gradient boosting of numbers, :math:`y \sim t_\nu(m(x), \sigma(x))`, and of counts.
+r"""Gradient boosting of numbers, :math:`y \sim t_\nu(m(x), \sigma(x))`, of their logarithms, and of counts.
 
 Location m and log scale ln σ, or the log mean of counts, are sums of trees. Each tree follows the
 natural gradient of the log density (T. Duan and others, "NGBoost", 2020); members that leave out a fold
@@ -11,7 +11,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils import Tags
 
+from posteriori.distributions.algebra.maps import ExpMap
+from posteriori.distributions.algebra.transformed import Transformed
 from posteriori.distributions.counts.negative_binomial import NegativeBinomial
 from posteriori.distributions.counts.poisson import Poisson
 from posteriori.distributions.numbers.normal import Normal
@@ -21,16 +24,22 @@ from posteriori.ensemble.gradient_boosting.boosted_ensemble import (
     BoostedEnsemble,
     Judged,
 )
-from posteriori.ensemble.gradient_boosting.left_out_noise import fit_tail, fit_width
+from posteriori.ensemble.gradient_boosting.left_out_noise import (
+    fit_log_mean,
+    fit_tail,
+    fit_width,
+)
 from posteriori.ensemble.gradient_boosting.losses import CountLoss, StudentLoss
 from posteriori.estimators.estimator_rows import check_rows
 from posteriori.estimators.parameters import check_parameters, one_of
 from posteriori.estimators.target_unit import TargetUnit, learn_unit
+from posteriori.numerics.calculus.level_off import level_off
 from posteriori.numerics.types import Array
 
 __all__ = ["GradientBoostingRegressor"]
 
 _COUNTS = ("poisson", "negative binomial")
+_FAMILIES = ("student", "normal", "log student", *_COUNTS)
 
 #: Log means beyond this are taken as this.
 _LARGEST = 700.0
@@ -52,7 +61,8 @@ class GradientBoostingRegressor(RegressorMixin, BoostedEnsemble):
 
     Parameters
     ----------
-    family : {"student", "normal", "poisson", "negative binomial"}
+    family : {"student", "normal", "log student", "poisson", "negative binomial"}
+        "log student" is Student's t of ln y, for positive numbers whose noise is a percentage.
     n_estimators : int
         Rounds, at most. With ``n_members=1`` there are so many.
     learning_rate : float
@@ -80,7 +90,7 @@ class GradientBoostingRegressor(RegressorMixin, BoostedEnsemble):
     Attributes
     ----------
     dof_ : float
-        Degrees of freedom, of "student" and "normal" (∞).
+        Degrees of freedom, of "student", "log student" and "normal" (∞).
     dispersion_ : float
         s = 1/r of counts, whose variance is μ + sμ²; 0 for "poisson".
     left_out_log_density_ : float
@@ -113,13 +123,16 @@ class GradientBoostingRegressor(RegressorMixin, BoostedEnsemble):
 
     _constraints = {
         **SCHEDULE_CONSTRAINTS,
-        "family": one_of("student", "normal", "poisson", "negative binomial"),
+        "family": one_of(*_FAMILIES),
     }
 
     dof_: float
     dispersion_: float
     left_out_log_density_: float
     _unit: TargetUnit
+    #: Of logarithms: the h of predictions exp(m + hσ²), and the largest one seen.
+    _log_mean: float
+    _log_top: float
 
     def __init__(
         self,
@@ -157,14 +170,14 @@ class GradientBoostingRegressor(RegressorMixin, BoostedEnsemble):
         X : array_like (N, D)
             NaN is missing.
         y : array_like (N,)
-            Numbers; whole numbers >= 0 for counts.
+            Numbers; positive ones for "log student", whole numbers >= 0 for counts.
         sample_weight : array_like (N,), optional
             Frequencies: how often each row counts.
 
         Raises
         ------
         ValueError
-            When there is one row only, or a target is no count.
+            When there is one row only, or a target is no count, or not positive.
         """
         check_parameters(self)
         rows = check_rows(self, X, y, sample_weight=sample_weight, gaps=True)
@@ -181,12 +194,37 @@ class GradientBoostingRegressor(RegressorMixin, BoostedEnsemble):
             logs = loss.log_density(judged.y, judged.f, self.dispersion_)
             self.left_out_log_density_ = float(judged.weight @ logs)
             return self
-        weight = np.broadcast_to(1.0 if rows.frequency is None else rows.frequency, len(rows.y))
-        self._unit = learn_unit(rows.y, weight)
-        target = (rows.y - self._unit.centre) / self._unit.size
+        y = self._numbers(rows.y)
+        weight = np.broadcast_to(1.0 if rows.frequency is None else rows.frequency, len(y))
+        self._unit = learn_unit(y, weight)
+        target = (y - self._unit.centre) / self._unit.size
         student = StudentLoss(normal=self.family == "normal")
-        self._learn_noise(student, self._boost(student, rows.x, target, rows.frequency))
+        judged = self._boost(student, rows.x, target, rows.frequency)
+        self._learn_noise(student, judged)
+        if self.family == "log student":
+            self._learn_log_mean(judged, y[weight > 0].max())
         return self
+
+    def _numbers(self, y: Array) -> Array:
+        """Return what location and scale are those of: targets, or their logarithms."""
+        if self.family != "log student":
+            return y
+        _require_positive(y)
+        return np.log(y)
+
+    def _learn_log_mean(self, judged: Judged, top: float) -> None:
+        """Learn how far means lie above exp(m), and express the density in units of y."""
+        logs = self._unit.centre + judged.y * self._unit.size
+        self.left_out_log_density_ -= float(judged.weight @ logs)  # Σ ln|dy/d ln y|
+        mean, scale = self._location_scale(judged.f)
+        self._log_top = float(top)
+        self._log_mean = 0.5
+        if np.isfinite(self.dof_):
+            most = 0.5 * self.dof_ / (self.dof_ - 2.0)  # half the variance, in units of σ²
+            self._log_mean = fit_log_mean(logs, mean, scale**2, judged.weight, most)
+
+    def _location_scale(self, f: Array) -> tuple[Array, Array]:
+        return self._unit.centre + f[0] * self._unit.size, np.exp(f[1]) * self._unit.size
 
     def _learn_noise(self, loss: StudentLoss, judged: Judged) -> None:
         """Learn a factor of all scales and the degrees of freedom."""
@@ -202,7 +240,8 @@ class GradientBoostingRegressor(RegressorMixin, BoostedEnsemble):
     def predict_dist(self, X: Any) -> Any:
         """Return the predictive distribution of each row's target, a batch.
 
-        StudentT (Normal where the degrees of freedom are infinite), Poisson or NegativeBinomial.
+        StudentT (Normal where the degrees of freedom are infinite), exp of one, Poisson or
+        NegativeBinomial.
         """
         f = self._predictors(X)
         if self.family == "poisson":
@@ -210,15 +249,39 @@ class GradientBoostingRegressor(RegressorMixin, BoostedEnsemble):
         if self.family == "negative binomial":
             mean = np.exp(np.clip(f[0], -_LARGEST, _LARGEST))
             return NegativeBinomial(1.0 / self.dispersion_, mean=mean)
-        mean, scale = self._unit.centre + f[0] * self._unit.size, np.exp(f[1]) * self._unit.size
-        if np.isinf(self.dof_):
-            return Normal(mean, variance=scale**2)
-        return StudentT(self.dof_, mean, scale=scale)
+        mean, scale = self._location_scale(f)
+        normal = np.isinf(self.dof_)
+        numbers = (
+            Normal(mean, variance=scale**2) if normal else StudentT(self.dof_, mean, scale=scale)
+        )
+        return Transformed(numbers, ExpMap()) if self.family == "log student" else numbers
 
     def predict(self, X: Any) -> Array:
-        """Return the mean of each row's target, (N,)."""
+        r"""Return the mean of each row's target, (N,).
+
+        That of exp t is infinite. "log student" predicts :math:`\mu = \exp(m + h\sigma^2)`, with h = ½ where
+        the degrees of freedom are infinite, else such that predictions of the rows that members left out
+        add up to their targets; and T(2 − T/μ) beyond the largest target T.
+        """
+        if self.family == "log student":
+            location, scale = self._location_scale(self._predictors(X))
+            return np.exp(level_off(location + self._log_mean * scale**2, self._log_top))
         mean: Array = self.predict_dist(X).mean
         return mean
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.family == "log student"
+        return tags
+
+
+def _require_positive(y: Array) -> None:
+    if not (y > 0).all():
+        row = int(np.argmin(y > 0))
+        raise ValueError(
+            f"family='log student' needs positive targets, got {y[row]:.6g} in row {row}; "
+            "family='student' learns other numbers"
+        )
 
 
 def _require_counts(y: Array) -> None:

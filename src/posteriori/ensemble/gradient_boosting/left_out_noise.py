@@ -13,6 +13,7 @@ from posteriori.numerics.types import Array
 
 __all__ = [
     "count_score",
+    "fit_log_mean",
     "fit_spread",
     "fit_tail",
     "fit_width",
@@ -63,6 +64,20 @@ def fit_tail(z: Array, weight: Array) -> tuple[float, float]:
     ]
     best = int(np.argmax(scores))
     return tails[best], widths[best]
+
+
+def fit_log_mean(logs: Array, mean: Array, variance: Array, weight: Array, most: float) -> float:
+    r"""Return the h from 0 to ``most`` with :math:`\sum w e^{m+hv} = \sum w y`, or the nearest; ``logs`` is ln y."""
+    seen = weight > 0
+    logs, mean, variance, weight = logs[seen], mean[seen], variance[seen], weight[seen]
+    total = special.logsumexp(logs, b=weight)
+
+    def excess(h: float) -> float:
+        return float(special.logsumexp(mean + h * variance, b=weight) - total)
+
+    if excess(0.0) >= 0.0:
+        return 0.0
+    return float(optimize.brentq(excess, 0.0, most)) if excess(most) > 0.0 else most
 
 
 def fit_spread(y: Array, mean: Array, weight: Array) -> float:

@@ -44,6 +44,9 @@ class Candidate(NamedTuple):
         What it can be fitted to; "many zeros" are counts with more of them than Poisson counts of the
         same mean have. Of a joint density "numbers", "several columns of numbers" or "numbers without gaps"; of
         segments "several numbers"; of series all of some words, with commas between them.
+    suits : {"any", "skewed"}
+        Where it has a chance; of other targets it runs only if it is asked for. "skewed" are positive numbers
+        whose logarithms are more symmetric.
     most_inputs, most_rows : float
         Where it would take too long or too much memory; beyond, it runs only if it is asked for.
     most_predictors : float
@@ -69,6 +72,7 @@ class Candidate(NamedTuple):
     basis: str = ""
     basis_parameters: Mapping[str, Any] = _NOTHING
     targets: str = "any"
+    suits: str = "any"
     most_inputs: float = float("inf")
     most_rows: float = float("inf")
     most_predictors: float = float("inf")

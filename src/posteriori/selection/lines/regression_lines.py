@@ -197,6 +197,18 @@ REGRESSION: tuple[Candidate, ...] = (
         encoding="mixed",
     ),
     Candidate(
+        "boosted logarithms",
+        "regression",
+        "posteriori.ensemble.GradientBoostingRegressor",
+        {"family": "log student", "random_state": 0},
+        "none: small steps, ended and widened by rows that each member has not seen",
+        20.0,
+        encoding="mixed",
+        targets="positive",
+        suits="skewed",
+        title="boosted trees (of logarithms)",
+    ),
+    Candidate(
         "boosted counts",
         "regression",
         "posteriori.ensemble.GradientBoostingRegressor",
