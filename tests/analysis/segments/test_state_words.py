@@ -146,6 +146,17 @@ CASES = {
         TWO + f" {SURE}; for 62% of the rows the state is open, as states end soon: ask for "
         "longer ones by --min-length 12 (min_length=12), or for 2 states, which leave 12% open.",
     ),
+    "as many as were tried, that end soon: fewer or longer ones are asked for, not more": (
+        words(
+            LOW._replace(in_doubt=90, mean_run=5.3),
+            HIGH._replace(in_doubt=60),
+            chances={1: 0.02, 2: 0.98},
+            larger="--states 1-4 (states=(1, 4))",
+            steps="days",
+        ),
+        f"{TWO} No larger number was tried, and there may be more states; for 62% of the rows the state is open, as "
+        "states end soon: ask for longer ones by --min-length 12 (min_length=12).",
+    ),
     "an end of another kind": (
         words(LOW, HIGH, better=(3, 12.0), steps="days"),
         f"{TWO} {SURE}; every row is clear. The end of the series is unlike what came before.",

@@ -95,16 +95,17 @@ class NumberWords(NamedTuple):
             return f"Most likely {rows} {are}."
         return f"{rows[0].upper()}{rows[1:]} {are}: nothing speaks for {more}."
 
-    def sure(self) -> str:
-        """Say how sure the number is, and where it may be larger: a clause of a sentence."""
+    def sure(self, *, ask: bool = True) -> str:
+        """Say how sure the number is, and where it may be larger, and whether to ask for that: a clause of a sentence."""
         if self.interrupted:
             return "the search was stopped: larger numbers were not tried"
         if self.asked:
             return ""
         if self.best == max(self.chances):
             untried = f"no larger number was tried, and there may be more {self.noun}s"
-            few = f"so few rows cannot tell more {self.noun}s apart"
-            return f"{untried}: ask for {self.larger}" if self.larger else few
+            if not self.larger:
+                return f"so few rows cannot tell more {self.noun}s apart"
+            return f"{untried}: ask for {self.larger}" if ask else untried
         return self._open() if self._others() else self._sure()
 
     def _others(self) -> list[str]:

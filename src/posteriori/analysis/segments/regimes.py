@@ -243,7 +243,7 @@ class StateWords(NamedTuple):
         unlike = "" if self.better is None else "the end of the series is unlike what came before"
         sentences = [
             self._states(),
-            one_sentence(self.number.sure(), self._doubts()),
+            one_sentence(self.number.sure(ask=not self.open), self._doubts()),
             one_sentence(self._end(), unlike),
         ]
         return " ".join(sentence for sentence in sentences if sentence)
