@@ -20,7 +20,7 @@ from posteriori.analysis.comparisons.comparison_page import (
     draw_picture,
 )
 from posteriori.analysis.comparisons.table_problem import Problem, Target
-from posteriori.analysis.comparisons.verdict_words import further_steps, verdict_of
+from posteriori.analysis.comparisons.verdict_words import next_steps, verdict_of
 from posteriori.analysis.fitting.running import Outcome
 from posteriori.analysis.ranking.ranked_outcomes import (
     AVERAGE,
@@ -217,11 +217,8 @@ class Analysis(RankedResult):
         return list(with_probabilities(rows, evidences).values())
 
     verdict = property(verdict_of)
-
-    @property
-    def reasons(self) -> list[str]:
-        return [*further_steps(self), *reasons_of(self)]
-
+    steps = cached_property(next_steps)
+    reasons = property(reasons_of)
     picture = property(draw_picture)
     heading = comparison_heading
     findings = comparison_findings

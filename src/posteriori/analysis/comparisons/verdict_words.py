@@ -41,7 +41,7 @@ __all__ = [
     "columns_help",
     "doubt_of",
     "errors_of",
-    "further_steps",
+    "next_steps",
     "numbers_in_words",
     "share_words",
     "standing",
@@ -71,15 +71,9 @@ def verdict_of(found: Analysis) -> str:
         return NO_MODEL
     answer = _class_to_find if found.decided else _ANSWERS[found.target.task]
     answered, choice = answer(found), (choice_of(found), _promise(found), doubt_of(found))
-    told = [answered, one_sentence(*choice), one_sentence(*_next_steps(found)[:1])]
+    steps = found.steps
+    told = [answered, one_sentence(*choice), one_sentence(*steps[:1])]
     return " ".join(text for text in told if text)
-
-
-def further_steps(found: Analysis) -> list[str]:
-    """Say what else stands against acting on it at once, beside the gravest."""
-    if found.ranking.rows[0].failure:
-        return []
-    return [one_sentence(step) for step in _next_steps(found)[1:]]
 
 
 def _numbers(found: Analysis) -> str:
@@ -345,7 +339,7 @@ _ON_CHANCES = {
 }
 
 
-def _next_steps(found: Analysis) -> list[str]:
+def next_steps(found: Analysis) -> list[str]:
     """Say what stands against acting on it at once, the gravest first, each a clause of a sentence."""
     rows, steps = len(found.problem.y), []
     if found.revealing:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from posteriori.analysis.ranking.ranked_outcomes import AVERAGE
-from posteriori.analysis.table.wording import number_with_error, short_number
+from posteriori.analysis.table.wording import number_with_error, one_sentence, short_number
 from posteriori.analysis.targets.decided_classes import Decided
 from posteriori.analysis.targets.decided_words import reasons_on_class
 from posteriori.numerics.types import Array
@@ -54,15 +54,16 @@ _NOTHING = 0.005
 
 
 def reasons_of(found: Analysis) -> list[str]:
-    """Return what the verdict rests on: differences, evidences, errors, spreads of groups."""
+    """Return what to do beside the gravest thing, and what the verdict rests on: differences, evidences, errors."""
     if found.ranking.rows[0].failure:
         return []
+    further = [one_sentence(step) for step in found.steps[1:]]
     told = differences_of(found, found.baseline)
     if found.decided:
-        return [*reasons_on_class(found), *told]
+        return [*further, *reasons_on_class(found), *told]
     if found.target.task == "regression":
         told = [_explained(found), *told, *_on_errors(found)]
-    return told
+    return [*further, *told]
 
 
 def _explained(found: Analysis) -> str:
