@@ -60,7 +60,7 @@ def test_compare_prints_what_it_guessed_and_the_verdict(written: tuple[str, Path
     assert "read as text in utf-8, columns separated by commas" in output
     assert "'when': dates, year first: used as decimal years" in output
     assert "regression: 'y' is a number" in output
-    assert "The average of the models is the one to use" in output
+    assert "“straight lines” is the one to use" in output  # it has all of the average
     assert re.search(r"“[\w ()]+” saved to", output)
     assert "Report written to" in output
 
@@ -335,7 +335,7 @@ def test_show_describes_a_model(written: tuple[str, Path, Path]) -> None:
     done = run("show", written[2])
     assert done.exit_code == 0, done.output
     output = " ".join(done.output.split())
-    assert "average: predicts y" in output
+    assert "linear: predicts y" in output
     assert "learned from 80 rows with posteriori" in output
     assert "on unseen rows: RMSE" in output
     for name in INPUTS:

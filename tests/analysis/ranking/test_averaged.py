@@ -217,11 +217,11 @@ def test_one_model_has_no_average(table):
 
 
 def with_difference(found, errors):
-    """Return findings whose average is so many of its standard errors behind the best model."""
+    """Return findings whose average, of all in equal parts, is so many standard errors behind the best model."""
     rows = [
         replace(row, elpd_difference=-errors, elpd_difference_se=1.0)
         if row.name == AVERAGE
-        else row
+        else replace(row, weight=1.0 / (len(found.ranking.rows) - 1))
         for row in found.ranking.rows
     ]
     last = sorted(rows, key=lambda row: row.name == AVERAGE)  # the average is not first
@@ -234,6 +234,14 @@ def test_the_average_is_kept_though_it_is_not_first(table, errors):
     moved = with_difference(found, errors)
     assert moved.kept == moved.model.name == AVERAGE
     assert "“average of the models” is kept: an average is seldom surer" in " ".join(moved.reasons)
+
+
+def test_a_model_that_has_all_of_the_average_is_kept_by_itself(table):
+    found = with_difference(compare(table.iloc[:60], "y", models=["constant", "linear"]), 0.0)
+    for share, kept in ((0.98, AVERAGE), (0.999, "linear")):
+        shares = {"linear": share, "constant": 1.0 - share}
+        rows = [replace(row, weight=shares.get(row.name, np.nan)) for row in found.ranking.rows]
+        assert replace(found, ranking=Comparison(rows)).kept == kept
 
 
 def test_a_single_model_is_kept_if_it_is_asked_for(table):

@@ -166,15 +166,21 @@ class Analysis(RankedResult):
     def kept(self) -> str:
         """The model to act on: the one asked for, or the first that errs no more than without columns.
 
-        First comes the average, unless a single model is asked for, and then the others by density.
+        First comes the average, unless a single model is asked for or has all of it, and then the others by density.
         """
         names = [row.name for row in self.ranking.rows if not row.failure]
         if self.keep in names and self.keep != AVERAGE:
             return self.keep
-        names = [name for name in names if name != AVERAGE or self.keep]
+        averaged = bool(self.keep) and self._shares_told > 1
+        names = [name for name in names if name != AVERAGE or averaged]
         names.sort(key=lambda name: name != self.keep)  # which keeps the order of the others
         sound = (name for name in names if self.error_ratio(name) <= _WORSE)
         return next(sound, "") or self.ranking.best
+
+    @property
+    def _shares_told(self) -> int:
+        """How many models have a share in the average that is not told as 0.00."""
+        return sum(row.weight >= 0.005 for row in self.ranking.rows)
 
     def error_ratio(self, name: str) -> float:
         """How large the error of a model is beside that of the model without columns."""

@@ -62,9 +62,10 @@ _BY_DRAWS = (
     "A group is a summit of the density of the rows, with fewer rows between it and all others. Partitions of the "
     "rows into components (normal ones, or classes in which columns are independent) were drawn from their "
     "posterior, their number unknown. Components are joined into one group unless the density between them falls "
-    "below a part of the lower summit. What part makes a gap is a matter of taste: it differs from draw to draw, from "
-    "0.3 to 0.75. The probability of a number of groups is its share among the draws. Columns of codes have no "
-    "summits: in a table without numbers every class is a group."
+    "below a part of the lower summit: a larger one, the more of its dips the rows show. What part makes a gap is a "
+    "matter of taste: for a density all of whose dips are seen it differs from draw to draw, from 0.5 to 1. The "
+    "probability of a number of groups is its share among the draws. Columns of codes have no summits: in a table "
+    "without numbers every class is a group."
 )
 _BY_BOUNDS = (
     "The evidence is the log probability of the table under a mixture with so many components, their "
