@@ -88,6 +88,18 @@ def test_a_failed_fit_leaves_the_model_as_it_was():
     np.testing.assert_array_equal(model.forecast(2).mean, before)
 
 
+@pytest.mark.parametrize("initial", ["diffuse", "proper"])
+@pytest.mark.parametrize("trend", ["constant", "walk", "level", "drift", "trend"])
+def test_series_that_does_not_vary_has_no_most_likely_scale(trend, initial):
+    """The likelihood rises without end as the scale falls to 0."""
+    series = StructuralSeries(trend, initial=initial, scales="maximum-likelihood")
+    with (
+        pytest.warns(UserWarning, match="y is constant"),
+        pytest.raises(ValueError, match="y does not vary, so that the most likely scale is 0"),
+    ):
+        series.fit(np.zeros(20))
+
+
 @pytest.mark.parametrize("value", [5.0, 0.0])
 def test_a_constant_series_is_forecast_as_itself(value):
     with pytest.warns(UserWarning, match="y is constant"):

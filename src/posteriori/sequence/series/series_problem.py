@@ -183,6 +183,11 @@ class SeriesProblem:
         """Return the most likely common scale σ²: q/(n − d) where d start values have no prior."""
         if self.scales:
             return 1.0
+        if not done.quadratic > 0.0:
+            raise ValueError(
+                "y does not vary, so that the most likely scale is 0; give scales='integrated', or leave the "
+                "series out"
+            )
         return done.quadratic / self._freedom(done)
 
     def _profile(self, done: FilteredSeries) -> float:
@@ -234,11 +239,6 @@ def running_log_prob(
     square = np.cumsum(np.where(seen, done.innovations, 0.0) ** 2 / spreads, axis=-1)
     half = -0.5 * (count * LOG_2PI + log_volume)
     if shape == KNOWN_SCALE:
-        if not np.all(rate > 0):
-            raise ValueError(
-                "y does not vary, so that the most likely scale is 0; give scales='integrated', or leave the "
-                "series out"
-            )
         return half - 0.5 * (square / rate + count * np.log(rate))
     after = shape + 0.5 * count
     gain = special.gammaln(after) - special.gammaln(shape) + shape * np.log(rate)
